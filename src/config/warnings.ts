@@ -39,7 +39,7 @@ function passkeyWarnings({ PUBLIC_URL, WEBAUTHN_RP_ID }: Settings): string[] {
   return ['Passkeys are off: the host of PUBLIC_URL is no domain. Use a domain, or set WEBAUTHN_RP_ID.'];
 }
 
-/** Returns whether a network is wider than any network of proxies, other than private IPv6 ones. */
+/** Returns whether a network is wider than /8 (IPv4) or /16 (IPv6), unless it is private IPv6. */
 function isWide(network: string): boolean {
   const [address = '', bits = '128'] = network.toLowerCase().split('/');
   const isMapped = address.startsWith('::ffff:');

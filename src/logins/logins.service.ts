@@ -168,9 +168,8 @@ export class LoginsService {
   }
 
   /**
-   * Closes the attempt with a failure. If the database fails, the attempt stays open and counts
-   * as a failure later (L18). The client still gets the response to a wrong password, because a
-   * login that ends with 503 never counts as a failure.
+   * Closes the attempt as a failure. If the database fails, the attempt stays open and counts after
+   * 15 seconds (L18). The response is still 401, because an attempt with a 503 must not count.
    */
   private async fail(attempt: LoginAttempt, user: UserResponse | null, actor: Actor): Promise<void> {
     // After the commit: a retried transaction must not count twice.

@@ -15,11 +15,11 @@ const limit: RateLimit = {
 const conflictCodes: string[] = ['user.name_taken', 'user.email_taken'];
 
 /**
- * Limits how often callers learn that a user whom they cannot see has a name or address: 100 times
- * an hour. The users and keys of a carrier count together; without a carrier, a user and the keys
- * they created (B25, B33). Names and addresses are unique across carriers.
- * Requests that are already running when the limit is reached report no further conflict, but
- * their success still shows that a name is free.
+ * Limits conflicts with the names and addresses of users that the caller cannot see to 100 an hour
+ * (B25). The users and API keys of a carrier count together; without a carrier, a user counts
+ * together with the user's API keys (B33). Names and addresses are unique across carriers.
+ * Requests that are running when the limit is reached report no further conflict, but their success
+ * still shows that a name is free.
  */
 @Injectable()
 export class ConflictLimitService {
@@ -73,8 +73,8 @@ export class ConflictLimitService {
 }
 
 /**
- * Returns the scope whose users are visible to the actor, or null if no user is. An unlimited scope
- * shows users only together with `user:read`.
+ * Returns the scope of the users that the actor can see, or null if the actor sees none. An
+ * unlimited scope shows users only together with `user:read`.
  */
 export function visibleScope(actor: Actor): Scope | null {
   return isUnlimited(actor) && !seesEveryUser(actor) ? null : actor;

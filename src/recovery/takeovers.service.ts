@@ -5,7 +5,7 @@ import type { LiveToken } from '../credentials/credentials.service';
 import { FactorsService } from '../credentials/factors/factors.service';
 import { EventsService } from '../events/events.service';
 
-/** Removes or names what a thief may have left behind. Call it in the transaction of a reset. */
+/** Removes or lists the keys and factors of a thief. Call it in the transaction of a reset. */
 @Injectable()
 export class TakeoversService {
   constructor(
@@ -15,9 +15,9 @@ export class TakeoversService {
   ) {}
 
   /**
-   * Revokes the API keys, and removes the factors, that were added since the first change that a
-   * `not_me` link undoes. Keeps these factors if the user had others and none of them is left: a
-   * mailed link must not take the place of a factor (R25).
+   * Revokes API keys and removes factors that were added since the first change of a `not_me` link.
+   * Keeps the new factors if the user had others before and all of these are gone: a mailed link
+   * must not replace a second factor (R25).
    */
   async undo(actor: Actor, { user_id, requested_at, factors }: LiveToken, carrier_id: string | null): Promise<void> {
     for (const { key_id, created_at } of await this.apiKeys.listCreated(user_id))

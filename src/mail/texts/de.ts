@@ -19,10 +19,10 @@ export const de: MailTexts = {
   not_me: {
     button: 'Das war ich nicht',
     paragraphs: [
-      'Falls Sie das nicht waren, legen Sie über den folgenden Link ein neues Passwort fest. Er ist einmal ' +
-        'verwendbar und {duration} lang gültig. Er beendet auch alle Sitzungen, stellt diese E-Mail-Adresse wieder ' +
-        'her und entfernt zweite Faktoren und API-Schlüssel, die seit der ersten Änderung hinzugefügt wurden, ' +
-        'die wir Ihnen mit diesem Link gemeldet haben.',
+      'Falls Sie das nicht waren, legen Sie über den folgenden Link ein neues Passwort fest. Der Link ist einmal ' +
+        'verwendbar und höchstens {duration} lang gültig. Er beendet auch alle Sitzungen, stellt diese ' +
+        'E-Mail-Adresse wieder her und entfernt alle zweiten Faktoren und API-Schlüssel, die seit der ersten ' +
+        'E-Mail mit diesem Link hinzugefügt wurden.',
       'Informieren Sie danach Ihre Administration.',
     ],
   },

@@ -19,9 +19,9 @@ export const en: MailTexts = {
   not_me: {
     button: 'This was not me',
     paragraphs: [
-      'If you did not do this, use the link below to set a new password. It works once and expires in {duration}. ' +
-        'It also ends all sessions, restores this e-mail address, and removes second factors and API keys ' +
-        'that were added since the first change that we reported to you with this link.',
+      'If you did not do this, set a new password with the link below. The link works once and expires within ' +
+        '{duration}. It also ends all sessions, restores this e-mail address, and removes all second factors and ' +
+        'API keys that were added since the first e-mail with this link.',
       'Then contact your administrator.',
     ],
   },

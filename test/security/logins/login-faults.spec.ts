@@ -63,11 +63,11 @@ describe('logins and faults of the service', () => {
       [user_id],
     );
 
-  it('gives right passwords back that the database could neither complete nor give back (L23)', async () => {
+  it('counts no right password while the database can neither complete nor close the attempt (L23)', async () => {
     const { name, user_id } = await service.createUser();
     const user = await hold(`select 1 from users where user_id = '${user_id}' for update`);
     const logins = Array.from({ length: 4 }, () => attempt(name));
-    // All are counted and verified, and wait for the lock of the user.
+    // The logins are counted and verified, and wait for the lock of the user.
     await until(async () => (await waiting('from users')) === 4);
     const counters = await hold('lock table login_attempts in access exclusive mode');
     expect((await Promise.all(logins)).map(({ status }) => status)).toEqual([503, 503, 503, 503]);
@@ -78,7 +78,7 @@ describe('logins and faults of the service', () => {
     expect((await attempt(name)).status).toBe(200);
   });
 
-  it('takes back the failures and the lock of attempts that were counted as lost (L23)', async () => {
+  it('removes the failures and the lock of attempts that are closed after their lease (L23)', async () => {
     const { user_id } = await service.createUser();
     const late = [];
     for (let round = 0; round < 5; round++) late.push(await open(user_id));
@@ -91,7 +91,7 @@ describe('logins and faults of the service', () => {
     expect(await counter(user_id)).toMatchObject({ failures: 0, locked_until: null, pending: {} });
   });
 
-  it('takes back a permanent lock, and keeps the lock of the wrong passwords before (L23)', async () => {
+  it('removes the permanent lock of a late attempt, and keeps the lock of earlier failures (L23)', async () => {
     const { user_id } = await service.createUser();
     const late = await open(user_id);
     await service.rows('update login_attempts set failures = 99 where account = $1', [user_id]);
@@ -108,7 +108,7 @@ describe('logins and faults of the service', () => {
     expect(row?.minutes).toBeLessThan(61);
   });
 
-  it('counts every wrong password, whatever fails after its verification (L18, L23)', async () => {
+  it('counts every wrong password, even if the database fails after the verification (L18, L23)', async () => {
     const { name, user_id } = await service.createUser();
     const user = await hold(`select 1 from users where user_id = '${user_id}' for update`);
     const answers = await Promise.all(Array.from({ length: 4 }, () => attempt(name, wrong)));
@@ -119,7 +119,7 @@ describe('logins and faults of the service', () => {
     expect((await attempt(name)).status).toBe(429);
   });
 
-  it('gives the password of a logged-in user back when the service fails (L17, L23)', async () => {
+  it('counts no password of a logged-in user that the service could not verify (L17, L23)', async () => {
     const login = await service.loginAs();
     const pass = await hold('lock table credentials in access exclusive mode');
     const requests = [
@@ -133,7 +133,7 @@ describe('logins and faults of the service', () => {
     expect(await counter(login.user_id)).toMatchObject({ failures: 0, pending: {} });
   });
 
-  it('rejects locked logins without reading a user, whether one exists or not (L22)', async () => {
+  it('rejects locked logins without reading a user, for existing and missing users alike (L22)', async () => {
     const { name, user_id } = await service.createUser();
     for (const login of [name, 'no-such-user'])
       for (let failures = 0; failures < 5; failures++) await attempt(login, wrong);

@@ -9,7 +9,7 @@ const another = 'a thief knows this phrase';
 const own = 'the owner has it again';
 type User = TestLogin & { name: string; email: string };
 
-describe('links with which the owner of a mailbox undoes changes', () => {
+describe('a link with which the owner of a mailbox undoes changes', () => {
   let service: TestService;
   let user: User;
   let count = 0;
@@ -61,7 +61,7 @@ describe('links with which the owner of a mailbox undoes changes', () => {
     return added.body.factor_id as string;
   }
 
-  it('keep a mailed reset link valid while a thief with a session changes password and address (R30)', async () => {
+  it('is mailed without voiding a reset link of the owner (R30)', async () => {
     await service.post('/auth/reset_email', { body: { email: user.email } });
     const link = await linkIn(/Subject: Set a new password/);
     expect((await changePassword(password, another)).status).toBe(204);
@@ -88,12 +88,12 @@ describe('links with which the owner of a mailbox undoes changes', () => {
       },
     ],
   ])(
-    'are in the mail about %s by an own session, and set a new password once (R30)',
+    'is in the mail about %s by the session of the user, and sets a new password once (R30)',
     async (_what, subject, change) => {
       await change();
       const mail = await service.mailbox.take(user.email, subject);
       const { text } = partsOf(mail.source);
-      expect(text.replace(/\s+/g, ' ')).toContain('It works once and expires in 24 hours.');
+      expect(text.replace(/\s+/g, ' ')).toContain('The link works once and expires within 24 hours.');
       expect(await check(mail.token)).toBe('not_me');
       const { expires_at } = (await service.get(`/auth/reset/${mail.token}`)).body;
       expect(Math.abs(new Date(expires_at).getTime() - Date.now() - 86_400_000)).toBeLessThan(60_000);
@@ -107,7 +107,7 @@ describe('links with which the owner of a mailbox undoes changes', () => {
     },
   );
 
-  it('restore the address, and revoke API keys and factors since, whatever the thief did (R30, R26)', async () => {
+  it('restores the address, and removes the API keys and factors that a thief added (R30, R26)', async () => {
     user = await service.loginAs({ user_type: 'system', roles: ['administrator'] });
     const before = await createKey(service, ['user:read'], { name: 'older' }, user);
     expect((await changePassword(password, another)).status).toBe(204);
@@ -136,7 +136,7 @@ describe('links with which the owner of a mailbox undoes changes', () => {
     });
   });
 
-  it('stay the same in all mails to the address, and undo everything since the first change (R30)', async () => {
+  it('is the same in all mails to the address, and undoes everything since the first change (R30)', async () => {
     let secret = password;
     const links = new Set<string | null>();
     for (let change = 0; change < 5; change++) {
@@ -157,7 +157,7 @@ describe('links with which the owner of a mailbox undoes changes', () => {
     expect((await stored()).email).toBe(user.email);
   });
 
-  it('keep an older factor, and keep new factors if the older one is gone (R30, R25)', async () => {
+  it('removes new factors if an older factor is left, and otherwise keeps them (R30, R25)', async () => {
     const outcome: string[][] = [];
     for (const isGone of [false, true]) {
       user = await service.loginAs();
@@ -193,7 +193,7 @@ describe('links with which the owner of a mailbox undoes changes', () => {
         return use(await linkIn(/Subject: Set a new password/));
       },
     ],
-  ])('are void after %s (R26)', async (_title, event) => {
+  ])('is void after %s (R26)', async (_title, event) => {
     await changePassword(password, another);
     const link = await linkIn(/Subject: Your password was changed/);
     expect(await check(link)).toBe('not_me');
@@ -202,7 +202,7 @@ describe('links with which the owner of a mailbox undoes changes', () => {
     expect((await use(link)).status).toBe(404);
   });
 
-  it('are in no mail about a change by an administrator (R26)', async () => {
+  it('is in no mail about a change by an administrator (R26)', async () => {
     await enrolApp(service, user);
     await service.rows('delete from one_time_tokens where user_id = $1', [user.user_id]);
     await queueEmpty(service);
@@ -213,7 +213,7 @@ describe('links with which the owner of a mailbox undoes changes', () => {
     expect(await linkIn(/Subject: The second factors/)).toBeNull();
   });
 
-  it('change nothing if another user has the address by now (R26)', async () => {
+  it('changes nothing if another user has taken the address (R26)', async () => {
     await moveAddress(password);
     const link = await linkIn(/Subject: A new e-mail address/);
     await service.createUser({ email: user.email });
@@ -223,7 +223,7 @@ describe('links with which the owner of a mailbox undoes changes', () => {
     expect(await check(link)).toBe('not_me');
   });
 
-  it('work for one of 10 requests at the same time (R26, R10)', async () => {
+  it('works for one of 8 parallel requests (R26, R10)', async () => {
     await changePassword(password, another);
     const link = await linkIn(/Subject: Your password was changed/);
     const answers = await Promise.all(
@@ -235,7 +235,7 @@ describe('links with which the owner of a mailbox undoes changes', () => {
   it.each([
     ['en', 'Set your password', 'restores the e-mail address'],
     ['de', 'Passwort festlegen', 'stellt die E-Mail-Adresse wieder her'],
-  ])('open a page that says what they undo, in %s (R26)', async (locale, title, text) => {
+  ])('opens a page that lists the effects of the link, in %s (R26)', async (locale, title, text) => {
     await service.patch(`/user/${user.user_id}`, { token: admin(), body: { locale } });
     await changePassword(password, another);
     const mail = await service.mailbox.take(user.email, locale === 'de' ? /Das war ich nicht/ : /This was not me/);
@@ -251,7 +251,7 @@ describe('links with which the owner of a mailbox undoes changes', () => {
     expect(await loginStatus(own)).toBe(200);
   });
 
-  it('name the API keys that still work in the mail and the event of a reset, without a link (R27)', async () => {
+  it('is in no mail about a reset, which names the API keys that still work, as does the event (R27)', async () => {
     user = await service.loginAs({ user_type: 'system', roles: ['administrator'] });
     const live = await createKey(service, ['user:read'], { name: 'call https://evil.test/x or www.evil.test' }, user);
     const gone = await createKey(service, ['user:read'], { name: 'gone' }, user);
@@ -269,8 +269,8 @@ describe('links with which the owner of a mailbox undoes changes', () => {
   });
 });
 
-describe('links that undo changes, with a page of a portal', () => {
-  it('lead to the page of the portal (R26)', async () => {
+describe('a link that undoes changes, with a page of a portal', () => {
+  it('leads to the page of the portal (R26)', async () => {
     const portal = await TestService.start({ RESET_PAGE_URL: 'https://portal.example.net/reset#{token}' });
     try {
       const { token, email } = await portal.loginAs();
