@@ -2,26 +2,15 @@
 -- Written by `npm run generate` from the examples in test/sql/idempotency.ts.
 
 -- reserve({ user_id: user_id, actor_type: 'user', method: 'POST', path: '/user/create', key_hash...
-with taken as (
-  insert into rate_limits as counter (key, hits, ends_at)
-  select distinct key, 1, now() + $1::integer * interval '1 second'
-  from unnest($2::bytea[]) key
-  order by key
-  on conflict (key) do update
-  set hits = case when counter.ends_at > now() then counter.hits else 0 end + excluded.hits,
-    ends_at = case when counter.ends_at > now() then counter.ends_at else excluded.ends_at end
-  where counter.ends_at <= now() or counter.hits < $3::integer
-  returning key
-)
 insert into idempotency_keys as kept (
   user_id, actor_type, actor_scope, method, path, key_hash,
   request_hash, claim_id, claimed_until
 )
-select
-  $4::uuid, $5::text, $6::text, $7::text, $8::text,
-  $9::bytea, $10::bytea, $11::uuid,
-  now() + $12::integer * interval '1 second'
-from taken
+values (
+  $1::uuid, $2::text, $3::text, $4::text, $5::text,
+  $6::bytea, $7::bytea, $8::uuid,
+  now() + $9::integer * interval '1 second'
+)
 on conflict (user_id, method, path, key_hash) do update
 set actor_scope = excluded.actor_scope,
   request_hash = excluded.request_hash,

@@ -1,8 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { sql, type SqlFragment } from '../common/query/sql';
 import { Database } from '../database/database';
-import type { RateLimit } from '../rate-limits/rate-limits.service';
-import { takeHitsSql } from '../rate-limits/rate-limits.sql';
 import type { IdempotencyKeyEntity } from './idempotency-key.entity';
 
 /** Identifies a key: its caller, its operation and its hash. */
@@ -27,28 +25,23 @@ export class IdempotencyRepository {
 
   /**
    * Reserves a key that is new or expired, or whose reservation expired for the same request.
-   * Returns false if the key is taken, or if the caller has reached the limit.
-   * @param counter counter of the caller, which gets a hit
+   * Returns false if the key is taken.
    */
   async reserve(
     { user_id, actor_type, method, path, key_hash, actor_scope, reservation_id }: NewReservation,
     request_hash: Buffer | null,
     lease_seconds: number,
-    counter: RateLimit & { key: Buffer },
   ): Promise<boolean> {
     const rows = await this.database.runPrepared(sql`
-      with taken as (
-        ${takeHitsSql(sql`${[counter.key]}`, counter.max, counter.window_seconds)}
-      )
       insert into idempotency_keys as kept (
         user_id, actor_type, actor_scope, method, path, key_hash,
         request_hash, claim_id, claimed_until
       )
-      select
+      values (
         ${user_id}::uuid, ${actor_type}::text, ${actor_scope}::text, ${method}::text, ${path}::text,
         ${key_hash}::bytea, ${request_hash}::bytea, ${reservation_id}::uuid,
         now() + ${lease_seconds}::integer * interval '1 second'
-      from taken
+      )
       on conflict (user_id, method, path, key_hash) do update
       set actor_scope = excluded.actor_scope,
         request_hash = excluded.request_hash,

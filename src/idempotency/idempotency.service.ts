@@ -78,18 +78,17 @@ export class IdempotencyService {
     const reservation_id = newId();
     const fingerprint = new Fingerprint(this.hashKey, query, body);
     const caller = selfOf(actor) ?? user_id;
-    const counter = { key: this.limits.keyOf(limit, caller), ...limit };
-    if (
-      await this.records.reserve({ ...scope, actor_scope, reservation_id }, fingerprint.known, leaseSeconds, counter)
-    ) {
+    if (await this.records.reserve({ ...scope, actor_scope, reservation_id }, fingerprint.known, leaseSeconds)) {
+      // A replay stores nothing and does not count.
+      await this.limits.demand(limit, caller).catch(async (error: unknown) => {
+        await this.records.release(scope, reservation_id);
+        throw error;
+      });
       await this.records.sweep();
       return { reservation_id, scope, fingerprint, caller };
     }
     const state = await this.records.find(scope);
-    if (state === null) {
-      await this.limits.assertBelow(limit, caller);
-      throw new AppError('idempotency.in_progress');
-    }
+    if (state === null) throw new AppError('idempotency.in_progress');
     return firstResponse(state, actor_scope, fingerprint);
   }
 

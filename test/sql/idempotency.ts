@@ -9,10 +9,8 @@ const scope = named('scope', {
   key_hash: hash,
 });
 
-const counter = named('counter', { key: hash, name: 'idempotency-keys', max: 50_000, window_seconds: 86_400 });
-
 export const idempotency = sqlExamples(IdempotencyRepository, {
-  reserve: [[{ ...scope, actor_scope: 'all', reservation_id: other_id }, hash, 60, counter]],
+  reserve: [[{ ...scope, actor_scope: 'all', reservation_id: other_id }, hash, 60]],
   sweep: [[]],
   find: [[scope]],
   renew: [[scope, other_id, 60]],
