@@ -134,20 +134,7 @@ from users
 where user_id = $3::uuid
 for no key update;
 
--- findForLogin(user_id, null, '192.0.2.1')
-select
-  case
-    when deleted_at is not null or status <> 'active' or password_changed_at is distinct from $1::timestamptz
-    then 'auth.invalid_credentials'
-    when cardinality(allowed_ips) > 0 and not coalesce($2::inet <<= any(allowed_ips), false)
-    then 'auth.ip_not_allowed'
-  end as rejection,
-  second_factors,
-  carrier_id
-from users
-where user_id = $3::uuid;
-
--- lockForPasskey(user_id, '192.0.2.1')
+-- lockForLogin(user_id, undefined, '192.0.2.1')
 select
   case
     when deleted_at is not null or status <> 'active' or false
@@ -161,6 +148,19 @@ select
 from users
 where user_id = $2::uuid
 for no key update;
+
+-- findForLogin(user_id, null, '192.0.2.1')
+select
+  case
+    when deleted_at is not null or status <> 'active' or password_changed_at is distinct from $1::timestamptz
+    then 'auth.invalid_credentials'
+    when cardinality(allowed_ips) > 0 and not coalesce($2::inet <<= any(allowed_ips), false)
+    then 'auth.ip_not_allowed'
+  end as rejection,
+  second_factors,
+  carrier_id
+from users
+where user_id = $3::uuid;
 
 -- lock(user_id)
 select second_factors

@@ -90,38 +90,33 @@ export class LoginsRepository {
    * Locks a user, and returns why the user may not log in, and which factors the user has.
    * Call it first in the transaction of a login. A change since the password was verified wins: a
    * disabled or deleted user, or a user with another password, is not logged in (CVE-2026-1609).
-   * @param password_changed_at value of the user when the password was verified
+   * @param password_changed_at value of the user when the password was verified; undefined for a
+   * login without a password
    */
-  lockForLogin(user_id: string, password_changed_at: Date | null, ip: string | null): Promise<LoginLock> {
-    return this.lockActive(user_id, ip, isStale(password_changed_at));
-  }
-
-  /** Returns the same as `lockForLogin` without a lock, for responses that change nothing. */
-  async findForLogin(user_id: string, password_changed_at: Date | null, ip: string | null): Promise<LoginState> {
-    const [row] = await this.database.runPrepared<LoginState>(sql`
-      select
-        ${loginState(ip, isStale(password_changed_at))}
-      from users
-      where user_id = ${user_id}::uuid`);
-    return row ?? missingUser;
-  }
-
-  /** Locks a user for a login without a password, and returns whether the user may log in. */
-  lockForPasskey(user_id: string, ip: string | null): Promise<LoginLock> {
-    return this.lockActive(user_id, ip, sql`false`);
-  }
-
-  /** @param stale whether the user changed since the password was verified */
-  private async lockActive(user_id: string, ip: string | null, stale: SqlFragment): Promise<LoginLock> {
+  async lockForLogin(
+    user_id: string,
+    password_changed_at: Date | null | undefined,
+    ip: string | null,
+  ): Promise<LoginLock> {
     const [row] = await this.database.runPrepared<LoginLock>(sql`
       select
-        ${loginState(ip, stale)},
+        ${loginState(ip, password_changed_at)},
         now() as locked_at
       from users
       where user_id = ${user_id}::uuid
       for no key update`);
     // The user was purged since the password was verified.
     return row ?? { ...missingUser, locked_at: currentTime() };
+  }
+
+  /** Returns the same as `lockForLogin` without a lock, for responses that change nothing. */
+  async findForLogin(user_id: string, password_changed_at: Date | null, ip: string | null): Promise<LoginState> {
+    const [row] = await this.database.runPrepared<LoginState>(sql`
+      select
+        ${loginState(ip, password_changed_at)}
+      from users
+      where user_id = ${user_id}::uuid`);
+    return row ?? missingUser;
   }
 
   /**
@@ -154,8 +149,12 @@ export class LoginsRepository {
   }
 }
 
-/** Selects a `LoginState`. @param stale whether the user changed since the password was verified */
-function loginState(ip: string | null, stale: SqlFragment): SqlFragment {
+/** Selects a `LoginState`. */
+function loginState(ip: string | null, password_changed_at: Date | null | undefined): SqlFragment {
+  const stale =
+    password_changed_at === undefined
+      ? sql`false`
+      : sql`password_changed_at is distinct from ${password_changed_at}::timestamptz`;
   return sql`case
           when deleted_at is not null or status <> 'active' or ${stale}
           then 'auth.invalid_credentials'
@@ -164,10 +163,6 @@ function loginState(ip: string | null, stale: SqlFragment): SqlFragment {
         end as rejection,
         second_factors,
         carrier_id`;
-}
-
-function isStale(password_changed_at: Date | null): SqlFragment {
-  return sql`password_changed_at is distinct from ${password_changed_at}::timestamptz`;
 }
 
 function matches(claim: LoginClaim): SqlFragment {

@@ -7,9 +7,11 @@ const event = named('eventBase', eventBase(administrator, 'user.changed'));
 export const logins = sqlExamples(LoginsRepository, {
   findId: [[{ login: 'user@example.com' }], [{ login: 'example' }], [{ user_id }]],
   find: [[user_id], [null]],
-  lockForLogin: [[user_id, null, '192.0.2.1']],
+  lockForLogin: [
+    [user_id, null, '192.0.2.1'],
+    [user_id, undefined, '192.0.2.1'],
+  ],
   findForLogin: [[user_id, null, '192.0.2.1']],
-  lockForPasskey: [[user_id, '192.0.2.1']],
   lock: [[user_id]],
   noteLogin: [[{ user_id, ip: '192.0.2.1', unlocks: false }]],
   demandPasswordChange: [[user_id, event]],

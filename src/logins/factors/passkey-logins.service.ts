@@ -67,7 +67,7 @@ export class PasskeyLoginsService {
     caller: Caller,
   ): Promise<CompletedLogin | Rejection> {
     const actor = systemActorFor(caller);
-    const { rejection, carrier_id, locked_at } = await this.logins.lockForPasskey(user_id, caller.ip);
+    const { rejection, carrier_id, locked_at } = await this.logins.lockForLogin(user_id, undefined, caller.ip);
     const proof: PasskeyProof = { purpose: 'login', context: null, assertion, challenge };
     const proven = await this.passkeyProofs.verify(actor, { user_id, carrier_id }, proof);
     const reason = 'rejection' in proven ? proven.rejection : rejection;
