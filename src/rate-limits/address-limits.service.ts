@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { RateLimiterCluster, RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import type { ErrorCode } from '../common/errors/error-codes';
 import { limitReached } from '../common/errors/limit-reached';
+import type { RateLimit } from './rate-limits.service';
 import { isWorker } from '../common/instance';
 import { addressKey } from '../common/ip';
 import { CONFIG, type Config } from '../config/config';
@@ -16,9 +17,7 @@ const windowSeconds = 60;
 /** Time for the primary process to respond to a worker. */
 const primaryTimeoutMs = 500;
 
-interface Limit {
-  name: string;
-  points: number;
+interface AddressLimit extends RateLimit {
   code: ErrorCode;
   /** counts in this process */
   here: RateLimiterMemory;
@@ -32,8 +31,8 @@ interface Limit {
  */
 @Injectable()
 export class AddressLimitsService {
-  private readonly logins: Limit;
-  private readonly requests: Limit;
+  private readonly logins: AddressLimit;
+  private readonly requests: AddressLimit;
 
   constructor(@Inject(CONFIG) config: Config) {
     this.logins = createLimit('login', config.LOGIN_ATTEMPTS_PER_ADDRESS_PER_MINUTE, 'auth.too_many_attempts');
@@ -51,12 +50,10 @@ export class AddressLimitsService {
   }
 }
 
-function createLimit(name: string, points: number, code: ErrorCode): Limit {
-  const options = { keyPrefix: name, points: Math.max(points, 1), duration: windowSeconds };
+function createLimit(name: string, max: number, code: ErrorCode): AddressLimit {
+  const options = { keyPrefix: name, points: Math.max(max, 1), duration: windowSeconds };
   return {
-    name,
-    points,
-    code,
+    ...{ name, max, window_seconds: windowSeconds, code },
     here: new RateLimiterMemory(options),
     shared: isWorker ? new RateLimiterCluster({ ...options, timeoutMs: primaryTimeoutMs }) : null,
   };
@@ -66,20 +63,18 @@ function createLimit(name: string, points: number, code: ErrorCode): Limit {
  * Adds one hit. A limit of 0 means no limit.
  * @throws the code of the limit, with the headers of draft-ietf-httpapi-ratelimit-headers
  */
-async function count(limit: Limit, request: CountableRequest): Promise<void> {
-  const { name, points, code } = limit;
+async function count(limit: AddressLimit, request: CountableRequest): Promise<void> {
   request.counted = true;
-  if (points === 0) return;
+  if (limit.max === 0) return;
   const rejection = await rejectionOf(limit, addressKey(request.ip));
   if (rejection === null) return;
-  const seconds = Math.max(1, Math.ceil(rejection.msBeforeNext / 1_000));
-  throw limitReached({ name, max: points, window_seconds: windowSeconds }, seconds, code);
+  throw limitReached(limit, Math.max(1, Math.ceil(rejection.msBeforeNext / 1_000)), limit.code);
 }
 
 /** Adds one hit. Returns the state of the limit if the hit exceeds it, otherwise null. */
-async function rejectionOf({ here, shared, points }: Limit, key: string): Promise<RateLimiterRes | null> {
+async function rejectionOf({ here, shared, max }: AddressLimit, key: string): Promise<RateLimiterRes | null> {
   const known = shared === null ? null : await here.get(key);
-  if (known !== null && known.consumedPoints > points) return known;
+  if (known !== null && known.consumedPoints > max) return known;
   for (const limiter of shared === null ? [here] : [shared, here]) {
     try {
       await limiter.consume(key);
