@@ -12,6 +12,7 @@ import {
   parseCronItems,
   type Runner,
   run,
+  type TaskList,
   type WorkerEvents,
   Logger as WorkerLogger,
   type WorkerPool,
@@ -124,12 +125,6 @@ export class JobsService implements OnApplicationBootstrap, OnModuleDestroy, OnA
     });
     const onError = (error: Error) => this.logger.warn(`jobs: lost a connection: ${error.message}`);
     this.pool.on('error', onError).on('connect', (client) => client.on('error', onError));
-    const taskList = Object.fromEntries(
-      [...this.handlers].map(([name, handler]) => [
-        name,
-        (payload: unknown) => handler(payload as Record<string, unknown>),
-      ]),
-    );
     const events = new EventEmitter() as WorkerEvents;
     events.on('pool:create', ({ workerPool }) => {
       this.workers = workerPool;
@@ -137,7 +132,7 @@ export class JobsService implements OnApplicationBootstrap, OnModuleDestroy, OnA
     this.runner = await run({
       events,
       pgPool: this.pool,
-      taskList,
+      taskList: Object.fromEntries(this.handlers) as TaskList,
       parsedCronItems: parseCronItems(this.recurring),
       concurrency: 3,
       pollInterval: 2_000,

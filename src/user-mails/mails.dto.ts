@@ -40,11 +40,8 @@ export class MailListResponse extends PageResponse {
   items!: MailResponse[];
 }
 
-/** A mail as read from the job queue. */
-export type MailRecord = MailResponse;
-
 /** Returns the public fields of a mail, from an allow-list. */
-export function toMailResponse(mail: MailRecord): MailResponse {
+export function toMailResponse(mail: MailResponse): MailResponse {
   const { mail_id, kind, state, user_id, name, carrier_id, recipient, attempts } = mail;
   const { created_at, next_attempt_at } = mail;
   const last_error = mail.last_error === null ? null : shownMailError(mail.last_error);

@@ -12,7 +12,7 @@ import { jobsSql } from '../jobs/jobs.sql';
 import { mailJob } from './mail-job';
 import { mailList } from './mail-list';
 import { mailListSql } from './mail-list.sql';
-import type { MailRecord } from './mails.dto';
+import type { MailResponse } from './mails.dto';
 
 const columns = rawSql(`
   mails.mail_id, mails.kind, mails.state, mails.user_id, mails.name, mails.carrier_id, mails.recipient,
@@ -27,8 +27,8 @@ export class MailsRepository {
   ) {}
 
   /** Returns a mail to a user within the scope, or null. */
-  async find(mail_id: string, scope: Scope): Promise<MailRecord | null> {
-    const [row] = await this.database.run<MailRecord>(sql`
+  async find(mail_id: string, scope: Scope): Promise<MailResponse | null> {
+    const [row] = await this.database.run<MailResponse>(sql`
       select ${columns}
       from ${mailListSql.from}
       where mails.mail_id = ${mail_id}::uuid and ${visibleMails(scope)}`);
@@ -36,14 +36,14 @@ export class MailsRepository {
   }
 
   /** Returns one page of the mails to users within the reader's scope that match the query. */
-  async list(reader: Actor, query: RawQuery): Promise<Page<MailRecord>> {
+  async list(reader: Actor, query: RawQuery): Promise<Page<MailResponse>> {
     const parsed = parseListQuery(query, mailList, identityOf(reader), this.cursors);
     const source = { ...mailListSql, columns, visible: visibleMails(reader) };
-    return readPage<MailRecord>(this.database, source, parsed, this.cursors);
+    return readPage<MailResponse>(this.database, source, parsed, this.cursors);
   }
 
   /** Counts the mails to all users by state. */
-  async countByState(): Promise<{ state: MailRecord['state']; count: number }[]> {
+  async countByState(): Promise<{ state: MailResponse['state']; count: number }[]> {
     return this.database.run(sql`
       select case jobs.state when 'running' then 'sending' else jobs.state end as state, count(*)::integer as count
       from ${jobsSql(mailJob)}

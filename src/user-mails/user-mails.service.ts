@@ -54,7 +54,8 @@ export class UserMailsService {
   /** Mails an invitation and voids the older invitation. Beyond the limit, both happen later. */
   async invite(user: Addressee): Promise<void> {
     const delay = await this.takeOrDelay([[invitationLimit, canonical(user.email)]]);
-    if (delay !== null) return this.enqueueDelayed({ ...invitationOf(user), delayed: true }, delay);
+    // No token yet: the older link stays valid.
+    if (delay !== null) return this.enqueue({ ...invitationOf(user), delayed: true }, delay);
     await this.credentials.requestToken(user.user_id, 'invite');
     await this.enqueue(invitationOf(user));
   }
@@ -141,7 +142,7 @@ export class UserMailsService {
       [confirmationLimit, address],
       [inboxLimit, address.replace(/\+.*(?=@)/, '')],
     ]);
-    if (delay !== null) await this.enqueueDelayed({ user_id, mail: 'email-confirmation', delayed: true }, delay);
+    if (delay !== null) await this.enqueue({ user_id, mail: 'email-confirmation', delayed: true }, delay);
     if (delay !== null) return false;
     await this.credentials.requestToken(user_id, 'email');
     await this.enqueue({ user_id, mail: 'email-confirmation' });
@@ -176,20 +177,15 @@ export class UserMailsService {
     await this.jobs.cancel(user_ids.flatMap((user_id) => mails.map((mail) => mailKey({ user_id, mail }))));
   }
 
-  private async enqueue(job: MailJob): Promise<void> {
-    await this.jobs.enqueue(mailJob, { ...job }, mailKey(job));
+  private async enqueue(job: MailJob, delay?: { delay_seconds: number }): Promise<void> {
+    await this.jobs.enqueueMany(mailJob, [{ payload: job, key: mailKey(job), ...delay }]);
   }
 
-  /** Enqueues a mail for later. Requests no token yet, so that the older link stays valid. */
-  private async enqueueDelayed(job: MailJob, delay_seconds: number): Promise<void> {
-    await this.jobs.enqueueMany(mailJob, [{ payload: job, key: mailKey(job), delay_seconds }]);
-  }
-
-  /** Counts a mail and returns null, or the seconds to wait if a limit is reached. */
-  private async takeOrDelay(limits: [RateLimit, string][]): Promise<number | null> {
+  /** Counts a mail and returns null, or the time to wait if a limit is reached. */
+  private async takeOrDelay(limits: [RateLimit, string][]): Promise<{ delay_seconds: number } | null> {
     for (const [limit, subject] of limits) {
-      const seconds = await this.limits.takeOrWait(limit, subject);
-      if (seconds !== null) return seconds;
+      const delay_seconds = await this.limits.takeOrWait(limit, subject);
+      if (delay_seconds !== null) return { delay_seconds };
     }
     return null;
   }
