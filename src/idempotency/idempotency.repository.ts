@@ -5,7 +5,6 @@ import type { IdempotencyKeyEntity } from './idempotency-key.entity';
 
 /** Identifies a key: its caller, its operation and its hash. */
 export type KeyScope = Pick<IdempotencyKeyEntity, 'user_id' | 'actor_type' | 'method' | 'path' | 'key_hash'>;
-/** A new reservation of a key. */
 interface NewReservation extends KeyScope {
   actor_scope: string;
   reservation_id: string;

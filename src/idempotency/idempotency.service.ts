@@ -153,7 +153,6 @@ export class IdempotencyService {
   }
 }
 
-/** Returns the scope of an actor as text. */
 function scopeOf({ user_type, carrier_id, carrier_scope }: Actor): string {
   return canonicalJson([user_type, carrier_id, carrier_scope === null ? null : [...carrier_scope].sort()]);
 }

@@ -1,6 +1,5 @@
 import type { FactorKind } from '../access/actor';
 
-/** Names of the mails that report a change or a login. */
 const noticeNames = [
   'password-changed',
   'email-change-notice',

@@ -29,7 +29,6 @@ export interface Recipient {
   carrier_id: string | null;
 }
 
-/** The link of a mail. */
 interface MailLink {
   /** address with `{token}` */
   page: string;
@@ -37,7 +36,6 @@ interface MailLink {
   ttl_seconds: number;
 }
 
-/** The code of a mail. */
 interface MailCode {
   text: string;
   ttl_seconds: number;

@@ -9,7 +9,6 @@ import { UserPasswordsService } from '../users/user-passwords.service';
 import { mailJob, type MailJob, UserMailsService } from '../user-mails/user-mails.service';
 import type { UserResponse } from '../users/users.dto';
 
-/** A user as the recipient of a mail. */
 type Addressee = Recipient & { user_id: string };
 
 const purposes = { invitation: 'invite', reset: 'reset', 'email-confirmation': 'email' } as const;

@@ -8,12 +8,10 @@ import { MailService, type Recipient } from '../mail/mail.service';
 import { UserMailsService } from '../user-mails/user-mails.service';
 import { UserPasswordsService } from '../users/user-passwords.service';
 
-/** Name of the job that handles a request to reset a password. */
 const resetJob = 'request-reset';
 /** Limits of the imitation of mails. A job starts within two seconds after its delay. */
 export const resetLimits = { delaySeconds: 3, imitationsPerSecond: 20 };
 
-/** Payload of the job that handles a request. */
 type ResetRequest = Pick<Caller, 'ip' | 'request_id'> & { email: string };
 /** Recipient of the mails that are rendered and discarded. */
 const nobody: Recipient = { email: 'nobody@x.invalid', name: '', carrier_id: null, locale: null, timezone: null };

@@ -51,7 +51,6 @@ export class MailsRepository {
   }
 }
 
-/** Renders which mails a scope shows: those to users within it. */
 function visibleMails(scope: Scope): SqlFragment {
   return visibleTo(scope, { user_id: 'mails.user_id', user_type: 'mails.user_type', carrier_id: 'mails.carrier_id' });
 }

@@ -7,7 +7,6 @@ import { type MailFacts, type NoticeName, originOf, originOfOther } from '../mai
 import { type RateLimit, RateLimitsService } from '../rate-limits/rate-limits.service';
 import { mailJob, type MailJob, mailKey } from './mail-job';
 
-/** The address and device of a request. */
 type Origin = Pick<Caller, 'ip' | 'user_agent'>;
 
 /** A right password that no second step followed. */

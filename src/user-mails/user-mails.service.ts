@@ -11,7 +11,6 @@ import { mailJob, type MailJob, mailKey } from './mail-job';
 
 export { mailJob, type MailJob } from './mail-job';
 
-/** The recipient of a mailed link. */
 interface Addressee {
   user_id: string;
   email: string;
