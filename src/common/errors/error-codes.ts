@@ -186,8 +186,8 @@ export const errorCodes = {
     status: 409,
     title: 'The operation takes too long',
     meaning:
-      'The reason of a failed operation: the change of 100 users or rows exceeded the time limit of the database. ' +
-      'The users that were changed before stay changed, unless you undo the operation.',
+      'The operation failed because a change of 100 users or rows exceeded the time limit of the database. ' +
+      'The users that it changed before stay changed until you undo the operation.',
   },
   'mail.being_sent': {
     status: 409,
@@ -231,9 +231,8 @@ export const errorCodes = {
     status: 429,
     title: 'Too many requests',
     meaning:
-      'Too many requests without a valid token from this address, conflicts with names and e-mail addresses of ' +
-      'other users, changes of your own user or requests with an `Idempotency-Key`, or too many new passwords of ' +
-      'one caller at the same time. Wait for `Retry-After`.',
+      'You reached a limit on requests in a period, or on requests at the same time. `RateLimit-Policy` names the ' +
+      'limit. Wait for the time in `Retry-After`, and send the request again.',
     retry_after_seconds: 60,
   },
   'service.internal_error': {
