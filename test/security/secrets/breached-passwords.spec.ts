@@ -21,9 +21,17 @@ const padding = 'never stolen anywhere';
 const counts = { ...Object.fromEntries(breached.map((one) => [one, 12])), [padding]: 0 };
 const [prefix, suffix] = [sha1(secret).slice(0, 5), sha1(secret).slice(5)];
 const METRICS_TOKEN = 'prometheus-0123456789-abcdefghijklmnop';
-/** Counts the transactions that wait for the service. */
-const waiting = `select count(*)::int from pg_stat_activity
-  where datname = current_database() and state like 'idle in transaction%'`;
+/**
+ * Returns the number of transactions that stay open while the service waits. Transactions of jobs
+ * end meanwhile, so only the last of many looks counts.
+ */
+async function waitingIn(sql: Pool): Promise<number> {
+  const open = `select count(*)::int from pg_stat_activity
+    where datname = current_database() and state like 'idle in transaction%'`;
+  let count = 1;
+  for (let look = 0; count > 0 && look < 100; look++) count = (await sql.query<{ count: number }>(open)).rows[0]!.count;
+  return count;
+}
 /** Valid lines with the breached password in front, larger than any range. */
 const oversized = `${suffix}:12\r\n${`${'A'.repeat(35)}:1\r\n`.repeat(10_000)}`;
 
@@ -143,7 +151,7 @@ describe('breached passwords', () => {
       const found: unknown[] = [];
       // Responds after the query, so that the query runs while the service waits.
       ranges.instead = async (_request, response) => {
-        found.push((await service.sql.query(waiting)).rows[0]);
+        found.push(await waitingIn(service.sql));
         response.end(`${suffix}:12`);
       };
       const headers = { 'idempotency-key': 'breached-1' };
@@ -153,7 +161,7 @@ describe('breached passwords', () => {
       expect(answer.body.errors[0].code).toBe('password.breached');
       const login = await service.post('/auth/login', { body: { login: name, password: secret } });
       expect([login.status, login.body.user.must_change_password]).toEqual([200, true]);
-      expect(found).toEqual([{ count: 0 }, { count: 0 }]);
+      expect(found).toEqual([0, 0]);
     });
 
     const failures: [string, Respond][] = [
@@ -236,14 +244,14 @@ describe('breached passwords', () => {
     // The first call waits for the service while the second one creates the administrator.
     ranges.instead = async (_request, response) => {
       ranges.instead = null;
-      found.push((await sql.query(waiting)).rows[0]);
+      found.push(await waitingIn(sql));
       second = administrators.ensure();
       await second;
       response.end(`${'0'.repeat(35)}:1`);
     };
     expect(await administrators.ensure()).toBeNull();
     expect(await second).toBeNull();
-    expect(found).toEqual([{ count: 0 }]);
+    expect(found).toEqual([0]);
     await sql.end();
     await app.close();
     await database.drop();
