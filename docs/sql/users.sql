@@ -227,8 +227,7 @@ select
 from users
 join user_logins on user_logins.user_id = users.user_id
 join user_seen on user_seen.user_id = users.user_id
-where lower(users.email) = lower($1::text)
-  and users.deleted_at is null
+where lower(users.email) = lower($1::text) and users.deleted_at is null
   and (
     (users.user_type = 'carrier' and users.carrier_id = any($2::text[]))
     or users.user_id = $3::uuid
@@ -275,8 +274,7 @@ select
 from users
 join user_logins on user_logins.user_id = users.user_id
 join user_seen on user_seen.user_id = users.user_id
-where lower(users.name) = lower($1::text)
-  and users.deleted_at is null
+where lower(users.name) = lower($1::text) and users.deleted_at is null
   and (
     (users.user_type = 'carrier' and users.carrier_id = any($2::text[]))
     or users.user_id = $3::uuid
@@ -323,8 +321,7 @@ select
 from users
 join user_logins on user_logins.user_id = users.user_id
 join user_seen on user_seen.user_id = users.user_id
-where users.user_id = $1::uuid
-  and users.roles && array(select name from roles where '*' = any(permissions))
+where users.user_id = $1::uuid and users.roles && array(select name from roles where '*' = any(permissions))
   and (
     (users.user_type = 'carrier' and users.carrier_id = any($2::text[]))
     or users.user_id = $3::uuid

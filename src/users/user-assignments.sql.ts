@@ -3,6 +3,7 @@ import { recordedBetween } from '../events/events.sql';
 import type { UndoAction, UserAction, UserChange } from './user-change';
 import { storedValue, userFields, userFieldsWith } from './user-fields';
 import type { UserEntity } from './user.entity';
+import { networksSql } from './users.sql';
 
 /** A column and its new value as SQL over the row before the action. */
 export interface Assignment {
@@ -33,21 +34,12 @@ function changeAssignments(change: UserChange): Assignment[] {
     assignments.push({ column, value: sql`${storedValue(column, change[column])}::${rawSql(type)}` });
   }
   if (change.allowed_ips !== undefined)
-    assignments.push({ column: 'allowed_ips', value: networksSql(change.allowed_ips) });
+    assignments.push({ column: 'allowed_ips', value: networksSql(sql`${change.allowed_ips}::text[]`) });
   if (change.attributes !== undefined)
     assignments.push({ column: 'attributes', value: attributesSql(change.attributes) });
   if (change.roles !== undefined || change.roles_add !== undefined || change.roles_remove !== undefined)
     assignments.push({ column: 'roles', value: rolesSql(change) });
   return change.email === undefined ? assignments : [...assignments, ...emailAssignments(change.email)];
-}
-
-/** Renders addresses as an array of networks, without host bits and duplicates. */
-function networksSql(addresses: string[]): SqlFragment {
-  return sql`array(
-          select distinct network(address::inet)::cidr
-          from unnest(${addresses}::text[]) address
-          order by 1
-        )`;
 }
 
 type JsonObject = Record<string, unknown>;

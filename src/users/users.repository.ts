@@ -6,7 +6,7 @@ import { CursorCodec } from '../common/query/cursor';
 import type { Condition, RawQuery } from '../common/query/filter';
 import { parseListQuery } from '../common/query/list-query';
 import { type Page, readPage } from '../common/query/page';
-import { rawSql, sql } from '../common/query/sql';
+import { rawSql, sql, type SqlFragment } from '../common/query/sql';
 import type { Answered } from '../common/times';
 import { Database } from '../database/database';
 import type { Changes, EventBase } from '../events/events.service';
@@ -52,40 +52,30 @@ export class UsersRepository {
   }
 
   /** Returns a user within a scope, deleted or not, or null. */
-  async findWithDeleted(user_id: string, scope: Scope): Promise<UserRecord | null> {
-    const [row] = await this.database.runPrepared<UserRecord>(sql`
-      select ${userColumns}
-      from users
-      ${userJoins}
-      where users.user_id = ${user_id}::uuid
-        and ${visibleUsers(scope)}`);
-    return row ?? null;
+  findWithDeleted(user_id: string, scope: Scope): Promise<UserRecord | null> {
+    return this.findWhere(sql`users.user_id = ${user_id}::uuid`, scope);
   }
 
   /**
    * Returns the user within a scope that has a name or e-mail address, without regard to case, or
    * null. A login with `@` is an e-mail address. Deleted users are not found.
    */
-  async findByLogin(login: string, scope: Scope): Promise<UserRecord | null> {
+  findByLogin(login: string, scope: Scope): Promise<UserRecord | null> {
     const column = rawSql(login.includes('@') ? 'users.email' : 'users.name');
-    const [row] = await this.database.runPrepared<UserRecord>(sql`
-      select ${userColumns}
-      from users
-      ${userJoins}
-      where lower(${column}) = lower(${login}::text)
-        and users.deleted_at is null
-        and ${visibleUsers(scope)}`);
-    return row ?? null;
+    return this.findWhere(sql`lower(${column}) = lower(${login}::text) and users.deleted_at is null`, scope);
   }
 
   /** Returns a user within a scope if a role permits everything to the user, otherwise null. */
-  async findAdministrator(user_id: string, scope: Scope): Promise<UserRecord | null> {
+  findAdministrator(user_id: string, scope: Scope): Promise<UserRecord | null> {
+    return this.findWhere(sql`users.user_id = ${user_id}::uuid and ${permitsAll}`, scope);
+  }
+
+  private async findWhere(condition: SqlFragment, scope: Scope): Promise<UserRecord | null> {
     const [row] = await this.database.runPrepared<UserRecord>(sql`
       select ${userColumns}
       from users
       ${userJoins}
-      where users.user_id = ${user_id}::uuid
-        and ${permitsAll}
+      where ${condition}
         and ${visibleUsers(scope)}`);
     return row ?? null;
   }

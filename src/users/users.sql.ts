@@ -117,15 +117,20 @@ const newColumns = Object.entries<UserField>(userFields)
   .map(([name, { type, table }]) => ({ name, type: type === 'cidr[]' ? 'text[]' : type, table }));
 const insertedColumns = newColumns.filter(({ table }) => table === undefined);
 
-/** Values that the INSERT computes instead of copying the column of the source. */
-const computedValues: Record<string, string> = {
-  allowed_ips: `array(
+/** Renders addresses, a `text[]`, as an array of networks without host bits and duplicates. */
+export function networksSql(addresses: SqlFragment): SqlFragment {
+  return sql`array(
       select distinct network(address::inet)::cidr
-      from unnest(allowed_ips) address
+      from unnest(${addresses}) address
       order by 1
-    )`,
-  created_at: 'coalesce(created_at, now())',
-  password_changed_at: 'coalesce(password_changed_at, case when has_password then now() end)',
+    )`;
+}
+
+/** Values that the INSERT computes instead of copying the column of the source. */
+const computedValues: Record<string, SqlFragment> = {
+  allowed_ips: networksSql(rawSql('allowed_ips')),
+  created_at: rawSql('coalesce(created_at, now())'),
+  password_changed_at: rawSql('coalesce(password_changed_at, case when has_password then now() end)'),
 };
 
 /** Renders the columns of `jsonb_to_recordset` that read new users from JSON. */
@@ -141,7 +146,7 @@ export const newUserColumns = rawSql(newColumns.map(({ name, type }) => `${name}
  * @param created_by user or API key that creates the users
  */
 export function insertUsersSql(source: SqlFragment, created_by: string | null): SqlFragment {
-  const values = insertedColumns.map(({ name }) => rawSql(computedValues[name] ?? name));
+  const values = insertedColumns.map(({ name }) => computedValues[name] ?? rawSql(name));
   return sql`
     insert into users (
       ${joinSql(
