@@ -20,9 +20,9 @@ export const de: MailTexts = {
     button: 'Das war ich nicht',
     paragraphs: [
       'Falls Sie das nicht waren, legen Sie über den folgenden Link ein neues Passwort fest. Der Link ist einmal ' +
-        'verwendbar und höchstens {duration} lang gültig. Er beendet auch alle Sitzungen, stellt diese ' +
-        'E-Mail-Adresse wieder her und entfernt alle zweiten Faktoren und API-Schlüssel, die seit der ersten ' +
-        'E-Mail mit diesem Link hinzugefügt wurden.',
+        'verwendbar und höchstens {duration} lang gültig. Das neue Passwort beendet auch alle Sitzungen, stellt ' +
+        'diese E-Mail-Adresse wieder her und entfernt alle zweiten Faktoren und API-Schlüssel, die seit der ' +
+        'ersten E-Mail mit diesem Link hinzugefügt wurden.',
       'Informieren Sie danach Ihre Administration.',
     ],
   },

@@ -20,8 +20,8 @@ export const en: MailTexts = {
     button: 'This was not me',
     paragraphs: [
       'If you did not do this, set a new password with the link below. The link works once and expires within ' +
-        '{duration}. It also ends all sessions, restores this e-mail address, and removes all second factors and ' +
-        'API keys that were added since the first e-mail with this link.',
+        '{duration}. Setting the password also ends all sessions, restores this e-mail address, and removes all ' +
+        'second factors and API keys that were added since the first e-mail with this link.',
       'Then contact your administrator.',
     ],
   },

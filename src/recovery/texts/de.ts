@@ -26,8 +26,9 @@ export const de: PageTexts = {
     button: 'Adresse bestätigen',
   },
   undo:
-    'Dies beendet alle Sitzungen und stellt die E-Mail-Adresse wieder her, an die der Link gesendet wurde. ' +
-    'Es entfernt auch zweite Faktoren und API-Schlüssel, die seit der ersten rückgängig gemachten Änderung hinzukamen.',
+    'Das neue Passwort beendet alle Sitzungen und stellt die E-Mail-Adresse wieder her, an die der Link gesendet ' +
+    'wurde. Außerdem werden zweite Faktoren und API-Schlüssel entfernt, die seit der ersten rückgängig gemachten ' +
+    'Änderung hinzugefügt wurden.',
   done: 'Sie können diese Seite schließen und sich anmelden.',
   portal: 'Weiter zu {product}',
   newLink: 'Neuen Link anfordern',

@@ -23,8 +23,8 @@ export const en: PageTexts = {
   },
   confirm: { text: 'Click the button to start using this e-mail address.', button: 'Confirm the address' },
   undo:
-    'This ends all sessions and restores the e-mail address to which the link was mailed. It also removes ' +
-    'second factors and API keys that were added since the first change that you undo.',
+    'The new password also ends all sessions, restores the e-mail address to which the link was mailed, and ' +
+    'removes second factors and API keys that were added since the first change that you undo.',
   done: 'You can close this page and log in.',
   portal: 'Continue to {product}',
   newLink: 'Request a new link',

@@ -61,7 +61,8 @@ export const errorTexts: Record<string, string> = {
     'Dieser Vorgang lässt sich nicht rückgängig machen: Er läuft noch, wurde bereits rückgängig gemacht, ist zu alt ' +
     'oder hat keinen Benutzer geändert.',
   'operation.too_slow':
-    'Der Vorgang hat zu lange gedauert und wurde beendet. Sie können ihn rückgängig machen oder kleiner wiederholen.',
+    'Der Vorgang hat zu lange gedauert und wurde beendet. Sie können seine Änderungen rückgängig machen oder ihn ' +
+    'mit einer kleineren Änderung wiederholen.',
   'operation.overlaps':
     'Ein laufender Vorgang ändert noch einige dieser Benutzer. Warten Sie, oder brechen Sie ihn ab.',
   'mail.being_sent': 'Die E-Mail wird gerade gesendet. Laden Sie die Liste gleich noch einmal.',
