@@ -42,8 +42,9 @@ export class RefusedRequests {
   }
 
   /**
-   * A fault of the service is not the fault of the address (5xx). A token in the body counts, even
-   * if the header has a valid one: a module sends the tokens of its clients.
+   * Returns whether a request does not count: an exempt route, a valid token in the header, or a
+   * fault of the service (5xx). A rejected token in the body counts even if the header has a valid
+   * token, because a module sends the tokens of its clients.
    */
   private isExempt(error: AppError, request: FastifyRequest): boolean {
     const { url = '' } = request.routeOptions;

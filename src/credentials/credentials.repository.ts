@@ -225,7 +225,7 @@ export class CredentialsRepository {
 
   /**
    * Voids the links of users.
-   * @param proven_email keeps `not_me` links that were mailed to another address; null = none
+   * @param proven_email keeps `not_me` links that were mailed to another address; null keeps none
    */
   async voidTokens(user_ids: string[], purposes: TokenPurpose[], proven_email: string | null): Promise<void> {
     await this.database.run(sql`

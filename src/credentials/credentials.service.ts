@@ -231,8 +231,8 @@ export class CredentialsService {
 
   /**
    * Voids the links of users.
-   * @param proven_email keeps `not_me` links that were mailed to another address: a thief who moved
-   * the address must not void them with a reset (R30)
+   * @param proven_email keeps `not_me` links that were mailed to another address; null keeps none.
+   * A thief who moved the address must not void these links with a reset (R30).
    */
   async voidTokens(user_ids: string[], purposes = allPurposes, proven_email: string | null = null): Promise<void> {
     await this.credentials.voidTokens(user_ids, purposes, proven_email);

@@ -177,8 +177,8 @@ export class LoginAttemptsRepository {
   }
 
   /**
-   * Closes an attempt without counting it. If its lease expired and it was counted as lost, takes
-   * the failure back, and the lock that the failure began.
+   * Closes an attempt without counting it. If the attempt was already counted because its lease
+   * expired, removes this failure and the lock that the failure started.
    */
   async release({ attempt_id, account, address }: LoginAttempt): Promise<void> {
     const isOpen = sql`pending ? ${attempt_id}::text`;

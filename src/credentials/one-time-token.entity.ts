@@ -1,8 +1,8 @@
 import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 
 /**
- * Purpose of a link. `reset` sets a password, also of an invited user. `shown` does so too, and is
- * shown at the terminal. `not_me` also undoes the changes that a mail reported.
+ * Purpose of a link. `reset` sets a password, also of an invited user. `shown` sets a password with
+ * a link at the terminal. `not_me` sets a password and undoes the changes that a mail reported.
  */
 export type TokenPurpose = 'reset' | 'invite' | 'email' | 'shown' | 'not_me';
 
@@ -27,7 +27,7 @@ export class OneTimeTokenEntity {
   @Column({ type: 'timestamptz', precision: 3, nullable: true }) expires_at!: Date | null;
   /** when the user last used a link for this purpose */
   @Column({ type: 'timestamptz', precision: 3, nullable: true }) used_at!: Date | null;
-  /** rights of the user when an `email` link was proposed; seed of a `not_me` link */
+  /** for `email`, digest of the user's rights at the proposal; for `not_me`, seed of the token */
   @Column('bytea', { nullable: true }) digest!: Buffer | null;
   /** factors of the user before the first change that a `not_me` link undoes */
   @Column('uuid', { array: true, nullable: true }) factors!: string[] | null;

@@ -15,7 +15,7 @@ import { timesAsTexts } from './time-parser';
 
 export type { Snapshot } from './snapshot';
 
-/** Maximum number of named statements: each takes memory on every connection until it closes. */
+/** Maximum number of named statements. A connection keeps each in memory until it closes. */
 const namesMax = 500;
 
 /** Runs all queries of the service, in the current transaction if there is one. */

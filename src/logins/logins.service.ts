@@ -132,7 +132,7 @@ export class LoginsService {
     const missing = this.hash('login' in claim ? claim.login : claim.user_id);
     const address = ip === null ? '' : addressKey(ip);
     for (let pause = firstPauseMs; ; pause = Math.min(longestPauseMs, pause * 1.5)) {
-      // The row of the user is read after the counter: a lock must not show that it exists (L22).
+      // Reads the user after the counter: a lock must not reveal that the user exists (L22).
       const user_id = await this.logins.findId(claim);
       const attempt = await this.attempts.begin({ account: user_id ?? missing, user_id, address });
       if (attempt !== null)

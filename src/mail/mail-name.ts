@@ -26,7 +26,7 @@ export const mailNames = [...linkMails, 'enrollment-code', ...noticeNames] as co
 /** Name of a mail that reports a change or a login. */
 export type NoticeName = (typeof noticeNames)[number];
 
-/** Notices of changes that the user can undo with a link, if an own session made them. */
+/** Notices of changes that the user can undo with a link if the user's own session made them. */
 export const undoableNotices: MailName[] = [...noticeNames].filter((name) =>
   /^(password|email)-|-(enrolled|removed)$/.test(name),
 );

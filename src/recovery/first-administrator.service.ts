@@ -60,7 +60,7 @@ export class FirstAdministrator {
 
   @Transactional()
   private async createWithLink(): Promise<string | null> {
-    // Again, because only a transaction keeps other instances from creating the first user.
+    // Checks again: within a transaction, `isEmpty` keeps other instances from creating a user.
     if (!(await this.passwords.isEmpty())) return null;
     const { user_id } = await this.create({});
     return this.links.mint(user_id);

@@ -115,8 +115,8 @@ export class RecoveryService {
 }
 
 /**
- * Returns the actor whose conflicts are counted. Each kind of link of a user has a counter of its
- * own, so that a thief with a session cannot use up the limit of the owner of the mailbox.
+ * Returns the actor whose conflicts are counted. Each kind of link of a user has its own counter,
+ * so that a thief with a session cannot use up the limit of the owner of the mailbox.
  */
 function proberOf({ purpose, user_id }: Pick<LiveToken, 'purpose' | 'user_id'>, caller: Caller): Actor {
   return { ...systemActorFor(caller), actor_type: 'user', user_id: `${purpose} ${user_id}`, permissions: [] };

@@ -9,7 +9,10 @@ import { UserMailsService } from '../user-mails/user-mails.service';
 import { UserPasswordsService } from '../users/user-passwords.service';
 
 const resetJob = 'request-reset';
-/** Limits of the imitation of mails. A job starts within two seconds after its delay. */
+/**
+ * Maximum random delay of a reset request, and maximum number of discarded mails per second. A job
+ * starts within two seconds after its delay.
+ */
 export const resetLimits = { delaySeconds: 3, imitationsPerSecond: 20 };
 
 type ResetRequest = Pick<Caller, 'ip' | 'request_id'> & { email: string };

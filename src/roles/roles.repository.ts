@@ -16,7 +16,7 @@ const announcementLock = 7_263_016;
 
 /**
  * Maximum waits of a change of a role: for running bulk changes, below the statement timeout of
- * 15 s, and for the lock of the roles. Tests on a busy machine raise the second.
+ * 15 s, and for the lock of the roles. Tests on a busy machine raise `ms`.
  */
 export const rolesLockWait = { bulk_ms: 14_500, ms: 1_500 };
 
@@ -46,8 +46,9 @@ export class RolesRepository {
   }
 
   /**
-   * Does the same as `freeze` for a bulk change: first waits while a change of a role is announced
-   * or under way, longer than for other locks. Announced changes wait for its end.
+   * Locks the roles like `freeze`, for a bulk change. First waits until no change of a role is
+   * announced or running, longer than for other locks. Changes of roles that are announced later
+   * wait for the end of the bulk change.
    */
   async freezeForBulk(): Promise<void> {
     await this.waitAtMost(rolesLockWait.bulk_ms);
@@ -58,10 +59,10 @@ export class RolesRepository {
 
   /**
    * Locks the roles exclusively until the end of the transaction. Take this lock before all others.
-   * First announces the change and waits for the end of running bulk changes that grant roles,
-   * while single users still get roles. Then waits for these for a short time, because they queue
-   * behind this transaction, and each holds a connection.
-   * @throws service.database_unavailable if they take too long
+   * First announces the change, and waits until running bulk changes that grant roles end. Single
+   * users still get roles meanwhile. Then waits only briefly for transactions that grant roles to
+   * single users: later ones queue behind this lock, and each holds a connection.
+   * @throws service.database_unavailable if a wait takes too long
    */
   async lock(): Promise<void> {
     await this.waitAtMost(rolesLockWait.bulk_ms);

@@ -23,7 +23,7 @@ export class InvitationsRepository {
 
   /**
    * Counts the invitations of new users, requests their links and enqueues their mails, in one
-   * statement. Other mails overtake these, so that an import delays no reset. Skips addresses that
+   * statement. Other mails have priority, so that an import delays no reset. Skips addresses that
    * have reached the limit.
    * @returns the ids of the invited users
    */

@@ -162,7 +162,10 @@ export class UserMailsService {
     await this.enqueue({ user_id, mail: 'token-reuse', origin: originOf(caller) });
   }
 
-  /** Cancels the mails whose links a new password voids. @param isReset whether a link set it */
+  /**
+   * Cancels the mails whose links a new password voids.
+   * @param isReset whether a link set the password
+   */
   async cancelLinks(user_id: string, isReset: boolean): Promise<void> {
     await this.cancel([user_id], isReset ? ['reset', 'invitation', 'email-confirmation'] : ['email-confirmation']);
   }

@@ -44,7 +44,7 @@ function changeAssignments(change: UserChange): Assignment[] {
 
 type JsonObject = Record<string, unknown>;
 
-/** Pairs of a `jsonb_build_object`: PostgreSQL accepts 100 arguments. */
+/** Maximum number of pairs of a `jsonb_build_object`: PostgreSQL accepts 100 arguments. */
 const pairsMax = 50;
 
 /**

@@ -119,8 +119,9 @@ export function resetsFactors(action: UserAction): boolean {
 }
 
 /**
- * Returns whether an action drops the proposed addresses of users: it changes what they may do or
- * must have, and does not propose an address itself. A trigger drops them with a change of factors.
+ * Returns whether an action drops the proposed addresses of users: an undo, or a change of what
+ * users may do or must have, unless the change itself proposes an address. If factors change, a
+ * trigger drops the proposed address.
  */
 export function voidsProposals(action: UserAction): boolean {
   if (action.kind !== 'change') return action.kind === 'undo';

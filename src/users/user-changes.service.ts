@@ -85,8 +85,8 @@ export class UserChangesService {
   }
 
   /**
-   * Returns those of the users, by id, who cannot be restored because a user whom the actor cannot
-   * see has the name or address.
+   * Returns the sorted ids of the users that cannot be restored because a user outside the actor's
+   * view has the name or address.
    */
   findHiddenConflicts(actor: Actor, user_ids: string[]): Promise<string[]> {
     return this.users.findHiddenConflicts(user_ids, visibleScope(actor));

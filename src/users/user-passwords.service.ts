@@ -66,8 +66,8 @@ export class UserPasswordsService {
 
   /**
    * Sets a password, ends the sessions and drops a proposed address. Notifies the user of a changed
-   * password. A reset voids the other links. A change with the current password does not: whoever
-   * has the mailbox wins over a thief of the password (R30).
+   * password. A reset voids the other links. A change with the current password does not: the owner
+   * of the mailbox wins over a thief who knows the password (R30).
    * @throws user.email_taken if the address cannot be restored
    * @throws reset.token_invalid if a reset comes too late: the user was disabled or deleted
    * @throws auth.token_invalid if a change comes too late

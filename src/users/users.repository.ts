@@ -104,7 +104,7 @@ export class UsersRepository {
   }
 
   /**
-   * Returns the deleted users among ids whose name or address a user outside a scope has, by id.
+   * Returns the sorted ids of deleted users whose name or address a user outside a scope has.
    * @param scope null = every user is outside
    */
   async findHiddenConflicts(user_ids: string[], scope: Scope | null): Promise<string[]> {

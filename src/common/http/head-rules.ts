@@ -2,12 +2,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import { type AppError, invalid } from '../errors/app-error';
 
-/** Maximum length of the proxies that are read in `X-Forwarded-For`. */
+/** Maximum number of characters of `X-Forwarded-For` that are read. */
 const proxiesMax = 1_024;
 
 /**
- * Rejects HTTP/1.1 requests without exactly one Host, and unknown expectations. Shortens the list
- * of proxies.
+ * Rejects HTTP/1.1 requests without exactly one Host, and unknown expectations. Shortens a long
+ * `X-Forwarded-For`.
  * Node itself would respond without a body and without a log line, so the server must be created
  * with `requireHostHeader: false`.
  */

@@ -24,7 +24,7 @@ export function hasMore(text: string, separator: string, max: number): boolean {
 /**
  * Decodes query parameters. A repeated parameter becomes an array.
  * Decodes nothing if there are too many: 20,000 parameters would take 75 ms (H30).
- * Notes escapes that are not UTF-8: the escape itself would become the value, and `name_ne=%ff`
+ * Records an error for escapes that are not UTF-8. If the escape became the value, `name_ne=%ff`
  * would match all users.
  */
 export function decodeQuery(text: string): RawQuery {

@@ -6,9 +6,9 @@ import { monotonicMs } from '../../common/clock';
 import { CONFIG, type Config } from '../../config/config';
 import { breachedLookups } from '../credentials.metrics';
 
-/** Time of a request, with the time to connect and to read the range. */
+/** Maximum time of a request, including the time to connect and to read the range. */
 const requestMs = 1_000;
-/** Bytes of a range. The ranges of Have I Been Pwned have about 80 kB. */
+/** Maximum bytes of a range. The ranges of Have I Been Pwned have about 80 kB. */
 const rangeMax = 262_144;
 const warnEveryMs = 60_000;
 /** Digits of a SHA-1 that name a range. Its lines have the other 35. */
@@ -58,7 +58,7 @@ export class BreachedPasswords {
   }
 }
 
-/** Padding hides from observers of the connection which range the response contains. */
+/** Requests a range with padding, so that the size of the response does not reveal the range. */
 async function requestRange(url: string, prefix: string): Promise<string> {
   const { ok, status, body } = await fetch(`${url}/range/${prefix}`, {
     headers: { 'add-padding': 'true', 'user-agent': 'carrier-identity' },
@@ -77,7 +77,7 @@ async function requestRange(url: string, prefix: string): Promise<string> {
   return Buffer.concat(chunks).toString('latin1');
 }
 
-/** The downloader of Have I Been Pwned writes `00000.txt` to `FFFFF.txt`; copies lack `.txt`. */
+/** Reads `00000.txt` to `FFFFF.txt`, as the downloader writes them, or files without `.txt`. */
 function readRange(folder: string, prefix: string): Promise<string> {
   const path = join(folder, prefix);
   return readFile(`${path}.txt`, 'latin1').catch((error: NodeJS.ErrnoException) => {

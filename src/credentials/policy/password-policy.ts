@@ -37,7 +37,7 @@ export class PasswordPolicy {
   ) {}
 
   /**
-   * Returns why a new password is rejected, null, or `unknown` if only its lookup failed.
+   * Returns why a new password is rejected, `unknown` if only its lookup failed, or null.
    * There are no composition rules and no expiry (NIST SP 800-63B-4 §3.1.1.2, OWASP ASVS 6.2).
    */
   async fault(password: string, context: PasswordContext, pointer: string): Promise<FieldError | 'unknown' | null> {
