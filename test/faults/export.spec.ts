@@ -81,7 +81,7 @@ describe('interrupted exports', () => {
     await until(async () => (await begin()).statusCode === 200);
   });
 
-  it('allows one export to a user and their API keys together, and makes a third user wait (D30)', async () => {
+  it('allows one export to a user and their API keys together, and returns 503 to a third user (D30)', async () => {
     const { key } = await createKey(service, ['user:export']);
     const other = await service.loginAs({ user_type: 'system', roles: ['administrator'] });
     const { key: ofOther } = await createKey(service, ['user:export'], {}, other);

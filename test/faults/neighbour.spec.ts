@@ -29,7 +29,7 @@ const attacks: [name: string, count: number][] = [
 ];
 /** Head start of an attack. */
 const aheadMs = 500;
-/** Of the service, and of all private memory of the database's processes for it. */
+/** Maximum growth of the service, and of the private memory of the database processes for it. */
 const growthMaxMiB = { service: 300, database: 64 };
 const defaults = {
   LOGIN_ATTEMPTS_PER_ADDRESS_PER_MINUTE: '30',
@@ -86,7 +86,7 @@ describe('a hostile neighbour', () => {
   };
   /** Sends the ordinary work. Returns the responses that are not a success, by kind and status. */
   const work = async (tag: string) => {
-    // Each token is new once, and a chain goes on with the token of its last response.
+    // A new token is sent once, and a chain continues with the token of its last response.
     const fresh = tag === 'warm' ? [] : world.fresh.splice(0, 5 * seconds + 1);
     const streams = ordinaryWork({ ...world, fresh }, seconds, tag);
     const continued = (stream: Stream) =>

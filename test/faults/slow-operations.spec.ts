@@ -70,7 +70,7 @@ describe('operations whose batches exceed the time limit of the database', () =>
     expect(events).toEqual([{ events: many, users: many }]);
   });
 
-  it('fails an operation at 100 users, undoes it, and meanwhile finishes the one of another actor (B31)', async () => {
+  it('fails an operation at 100 users, undoes it, and finishes the operation of another actor (B31)', async () => {
     const second = { user_type: 'system', name: 'second', email: 'second@example.com', roles: ['administrator'] };
     const body = { ...second, password, must_change_password: false };
     expect((await instance.send('POST', '/user/create', { token, body })).status).toBe(201);

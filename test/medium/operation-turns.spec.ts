@@ -14,7 +14,7 @@ describe('the turns of operations', () => {
   });
   afterAll(() => service.close());
 
-  it('gives the next batch to the actor whose last one is the longest ago (B31)', async () => {
+  it('gives the next turn to the actor whose last batch is the longest ago (B31)', async () => {
     const id = (number: number) => `018f0000-0000-7000-8000-00000000000${number}`;
     const [a, b, key] = [id(1), id(2), id(2)];
     /** Operation, kind of actor, actor, seconds since the last progress, whether it has begun. */

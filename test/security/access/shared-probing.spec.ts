@@ -53,7 +53,7 @@ describe('probing for names and addresses of other carriers by several callers',
     expect((await create(other, row('taken-1'))).status).toBe(409);
   });
 
-  it('counts conflicts of a session, of confirmations and of links that undo changes apart (B33, R30)', async () => {
+  it('counts the conflicts of sessions, confirmations and links that undo changes separately (B33, R30)', async () => {
     const scope = { user_type: 'system', carrier_scope: [carrier], roles: ['administrator'] };
     const user = await login(scope);
     const own = { current_password: password, new_password: 'a thief knows this phrase' };

@@ -113,7 +113,7 @@ describe("API keys and their creators' own users", () => {
     expect(await rowOf(user_id)).toEqual(before);
   });
 
-  it('names the creator of a key in work that continues after its request (Z31)', async () => {
+  it('keeps the creator of a key for work that continues after the request (Z31)', async () => {
     const { user_id, key_id } = await managerWithKey();
     const work = { session_id: null, ip: null, request_id: null, permission: 'user:update' };
     const remembered = service.app.get(RememberedActorsService);
@@ -123,7 +123,7 @@ describe("API keys and their creators' own users", () => {
     expect(ofUser).toMatchObject({ user_id, created_by: null });
   });
 
-  it('gives a key no right that its creator has only over themselves (Z31, Z24)', async () => {
+  it('gives a key none of the rights that only its creator has on their own user (Z31, Z24)', async () => {
     const owner = await service.loginAs({ user_type: 'system', roles: ['administrator'] });
     const { key } = await createKey(service, ['user:update', 'session:revoke'], {}, owner);
     expect(code(await service.get(`/user/${owner.user_id}`, { token: key }))).toBe('403 access.denied');
@@ -134,7 +134,7 @@ describe("API keys and their creators' own users", () => {
   });
 
   describe('with the permission *', () => {
-    it.each(['administrator', 'root'])('gives nobody the role %s, in no way (Z31)', async (role) => {
+    it.each(['administrator', 'root'])('cannot grant or revoke the role %s in any request (Z31)', async (role) => {
       const { key } = await createKey(service, ['*']);
       const user = await service.createUser({ user_type: 'system', roles: ['reader'] });
       const refused = '403 access.grant_exceeds_own';
@@ -167,7 +167,7 @@ describe("API keys and their creators' own users", () => {
       expect(await service.rows(given, [role, user.user_id, fields.name])).toEqual([]);
     });
 
-    it('adds * to no role, and lets no role grant a role with * (Z31)', async () => {
+    it('cannot add * to a role, or let a role grant a role with * (Z31)', async () => {
       const { key } = await createKey(service, ['*']);
       const [before, refused] = [
         await service.rows('select * from roles order by name'),
@@ -188,7 +188,7 @@ describe("API keys and their creators' own users", () => {
       expect(code(await service.post('/role/create', { token: key, body: named }))).toBe('201');
     });
 
-    it('still gives roles without * (Z31)', async () => {
+    it('can still grant roles without * (Z31)', async () => {
       const { key } = await createKey(service, ['*']);
       const user = await service.createUser({ user_type: 'system' });
       const given = await service.patch(`/user/${user.user_id}`, { token: key, body: { roles: ['manager'] } });

@@ -54,7 +54,7 @@ describe('long work', () => {
     return rows[0]?.count ?? 0;
   };
 
-  it('of one tenant leaves logins, tokens, single users and the lists of others their connections (D30)', async () => {
+  it('of one tenant leaves connections for logins, tokens, single users and the lists of others (D30)', async () => {
     const attacker = await administrator('north');
     const { name, user_id } = await service.createUser({ carrier_id: 'south', roles: ['carrier_administrator'] });
     const attack = send(60, attacker.token);

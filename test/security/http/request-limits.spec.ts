@@ -85,7 +85,7 @@ describe('requests of the largest size', () => {
     },
   );
 
-  it('counts the keys of attributes apart from the fields of a body (H30)', async () => {
+  it('counts the keys of attributes separately from the fields of a body (H30)', async () => {
     const { user_id } = await service.createUser();
     const { status, body } = await service.patch(`/user/${user_id}`, {
       token: service.admin.token,

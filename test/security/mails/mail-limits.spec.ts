@@ -121,7 +121,7 @@ describe('flooding an inbox with mails of the service', () => {
     expect(mailsTo(user?.email ?? '').length).toBeGreaterThanOrEqual(5);
   });
 
-  it('mails 10 confirmations an hour to an inbox, whatever the plus-tags of its addresses (E14)', async () => {
+  it('mails 10 confirmations an hour to an inbox, regardless of the plus-tags of its addresses (E14)', async () => {
     const received = () => service.mailbox.mails.filter(({ to }) => to.some((one) => /^tagged/i.test(one)));
     for (let user = 0; user < 6; user++) {
       const { user_id } = await service.createUser();

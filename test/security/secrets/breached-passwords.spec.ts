@@ -23,7 +23,7 @@ const [prefix, suffix] = [sha1(secret).slice(0, 5), sha1(secret).slice(5)];
 const METRICS_TOKEN = 'prometheus-0123456789-abcdefghijklmnop';
 /**
  * Returns the number of transactions that stay open while the service waits. Transactions of jobs
- * end meanwhile, so only the last of many looks counts.
+ * end meanwhile, so only the last of many samples counts.
  */
 async function waitingIn(sql: Pool): Promise<number> {
   const open = `select count(*)::int from pg_stat_activity
@@ -133,7 +133,7 @@ describe('breached passwords', () => {
       expect(JSON.stringify(headers)).not.toMatch(/secretive|example\.com|c1/);
     });
 
-    it('asks for no password that is too short, common or personal (P16, P18)', async () => {
+    it('looks up no password that is too short, common or personal (P16, P18)', async () => {
       ranges.requests.length = 0;
       const codes = ['lantern', 'passwordpassword', 'nine purple c1lanterns'].map(async (chosen) => {
         const { body } = await create(service, 'c1lantern', chosen);

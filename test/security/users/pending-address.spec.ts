@@ -88,12 +88,12 @@ describe('a proposed address', () => {
     expect((await service.post(`/auth/email/${link}`)).body.code).toBe('email.token_invalid');
     expect((await stored()).email).toBe(user.email);
     await patchRole({ second_factor_required_from: null });
-    // Proposed again with the rights of now.
+    // Proposed again with the current rights.
     expect((await service.post(`/auth/email/${await propose()}`)).status).toBe(204);
     expect((await stored()).email).toBe(next);
   });
 
-  it('that is mailed later has the rights of the proposal (E30)', async () => {
+  it('is bound to the rights at its proposal, even if the link is mailed later (E30)', async () => {
     await service.rows(`delete from rate_limits`);
     for (let others = 0; others < 3; others++) {
       const other = await service.createUser();

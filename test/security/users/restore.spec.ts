@@ -31,7 +31,7 @@ describe('restoring deleted users', () => {
     return login;
   }
 
-  it('is rejected for a user with a role that the caller may not grant, whatever else the user had (Z32)', async () => {
+  it('is rejected for a user with a role that the caller may not grant, alone or among others (Z32)', async () => {
     for (const roles of [['administrator'], ['administrator', 'clerk']]) {
       const user_id = await deleted(roles);
       const before = await rowOf(user_id);
@@ -43,7 +43,7 @@ describe('restoring deleted users', () => {
     }
   });
 
-  it('judges by the roles at the time of the deletion, with their permissions of now (Z32)', async () => {
+  it('checks the roles at the time of the deletion, with their current permissions (Z32)', async () => {
     const user_id = await deleted(['clerk']);
     const grow = (permissions: string[]) => service.patch('/role/clerk', { token: admin.token, body: { permissions } });
     await grow(['user:read', 'user:purge']);

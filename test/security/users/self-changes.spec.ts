@@ -28,7 +28,7 @@ describe('the limit of changes of the own user', () => {
     ]);
   };
 
-  it('rejects the 61st change of the own user in an hour, but counts none without effect (B34)', async () => {
+  it('rejects the 61st change of the own user in an hour, but counts no change without effect (B34)', async () => {
     const user = await service.loginAs();
     for (let n = 1; n <= limit; n++) {
       expect((await rename(user, user.user_id, `Name ${n}`)).status).toBe(200);
@@ -42,7 +42,7 @@ describe('the limit of changes of the own user', () => {
     expect((await rename(user, user.user_id, 'Next hour')).status).toBe(200);
   });
 
-  it('records 60 changes of 100 parallel ones (B34)', async () => {
+  it('records 60 of 100 parallel changes (B34)', async () => {
     const user = await service.loginAs();
     const names = Array.from({ length: 100 }, (_, n) => `Name ${n}`);
     const answers = await Promise.all(names.map((name) => rename(user, user.user_id, name)));
@@ -86,7 +86,7 @@ describe('the limit of changes of the own user', () => {
     expect((await service.delete(`/auth/factor/${factor_id}`, user)).status).toBe(204);
   });
 
-  it('limits changes of the password and reauthentications, each for itself (B34)', async () => {
+  it('limits changes of the password and reauthentications separately (B34)', async () => {
     const user = await service.loginAs();
     const passwords = [password, `${password} 2`, `${password} 3`, `${password} 4`];
     const change = (n: number) =>
