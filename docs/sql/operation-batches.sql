@@ -23,7 +23,7 @@ limit 1;
 -- findOwner(operation_id)
 select
   case actor_type when 'user' then '' else actor_type || ':' end || actor_id as actor,
-  users.user_id as user,
+  coalesce(keys.created_by, actor_id) as user,
   coalesce(keys.carrier_id, users.carrier_id) as carrier
 from operations
 left join keys on actor_type = 'key' and key_id = actor_id

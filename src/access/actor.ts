@@ -142,11 +142,11 @@ export function isOneself({ actor_type, user_id: own }: Actor, user_id: string):
 }
 
 /**
- * Returns the user whom self-protection guards from the actor, or null for the service. An API key
- * counts as its creator, because it needs no password and no fresh authentication (Z31).
+ * Returns the user whom self-protection guards from the actor. An API key counts as its creator,
+ * because it needs no password and no fresh authentication (Z31).
  */
-export function selfOf({ actor_type, user_id, created_by }: Actor): string | null {
-  return actor_type === 'user' ? user_id : created_by;
+export function selfOf({ user_id, created_by }: Actor): string {
+  return created_by ?? user_id;
 }
 
 const nilId = '00000000-0000-0000-0000-000000000000';

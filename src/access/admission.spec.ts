@@ -1,7 +1,7 @@
 import { AppError } from '../common/errors/app-error';
 import { Admission, type AdmissionLimits, type WorkOwner } from './admission';
 
-const patient: AdmissionLimits = { placesMax: 8, waitingPerActorMax: 20, patienceMs: 600_000, shortMs: -1 };
+const patient: AdmissionLimits = { placesMax: 8, waitingPerActorMax: 20, patienceMs: 600_000 };
 
 /** Work that runs until it is ended, in an admission that records the order of its starts. */
 class Stage {
@@ -17,8 +17,8 @@ class Stage {
     return this.admission.run(owner, () => this.work(name), gone);
   }
 
-  async startInBackground(name: string, owner: WorkOwner): Promise<string> {
-    return this.admission.runInBackground(owner, () => this.work(name));
+  async startInBackground(name: string, owner: WorkOwner, patienceMs: number): Promise<string> {
+    return this.admission.run(owner, () => this.work(name), undefined, patienceMs);
   }
 
   /** Ends work, and lets the work that gets its place start. */
@@ -43,39 +43,30 @@ function keyOf(creator: string, name: string): WorkOwner {
 
 it('admits half of the places to one actor, and serves the next request when one ends (D30)', async () => {
   const stage = new Stage();
+  void stage.start('b', user('b'));
   for (let index = 1; index <= 6; index++) void stage.start(`a${index}`, user('a'));
-  expect(stage.started).toEqual(['a1', 'a2', 'a3', 'a4']);
+  expect(stage.started).toEqual(['b', 'a1', 'a2', 'a3', 'a4']);
   await stage.end('a2');
-  expect(stage.started).toEqual(['a1', 'a2', 'a3', 'a4', 'a5']);
+  expect(stage.started).toEqual(['b', 'a1', 'a2', 'a3', 'a4', 'a5']);
   expect(stage.admission.waiting).toBe(1);
 });
 
-it('lends an actor with short work all places but one until another actor comes (D30)', async () => {
-  const stage = new Stage({ shortMs: 600_000 });
-  void stage.start('first', user('a', 'north'));
-  await stage.end('first');
-  for (let index = 1; index <= 9; index++) void stage.start(`a${index}`, user('a', 'north'));
-  expect(stage.started.slice(1)).toEqual(['a1', 'a2', 'a3', 'a4', 'a5', 'a6', 'a7']);
-  void stage.start('b1', user('b'));
-  void stage.start('b2', user('b'));
-  expect(stage.started.at(-1)).toBe('b1');
-  // While the other actor works, the first actor gets no place beyond half.
-  for (const name of ['a1', 'a2', 'a3']) await stage.end(name);
-  expect(stage.started.slice(8)).toEqual(['b1', 'b2']);
-  await stage.end('a4');
-  expect(stage.started.at(-1)).toBe('a8');
-});
-
-it('lends no places before short work, and none after long work (D30)', async () => {
-  const stage = new Stage({ shortMs: 600_000 });
-  for (let index = 1; index <= 9; index++) void stage.start(`a${index}`, user('a'));
-  expect(stage.started).toEqual(['a1', 'a2', 'a3', 'a4']);
-  const slow = new Stage();
-  void slow.start('long', user('a'));
-  await slow.end('long');
-  for (let index = 1; index <= 9; index++) void slow.start(`a${index}`, user('a'));
-  expect(slow.started.slice(1)).toEqual(['a1', 'a2', 'a3', 'a4']);
-});
+it.each([2, 4, 5, 8])(
+  'leaves a quarter of %i places free for others while an actor is alone (D30)',
+  async (placesMax) => {
+    const stage = new Stage({ placesMax });
+    for (let index = 1; index <= placesMax; index++) void stage.start(`a${index}`, user('a', 'north'));
+    const held = stage.started.length;
+    expect(held).toBe(Math.floor((placesMax * 3) / 4));
+    void stage.start('b', user('b'));
+    expect(stage.started.at(-1)).toBe('b');
+    // While the other actor works, the first actor gets no place beyond half.
+    for (let ended = 1; ended <= held - Math.floor(placesMax / 2); ended++) await stage.end(`a${ended}`);
+    expect(stage.started.at(-1)).toBe('b');
+    await stage.end(`a${held}`);
+    expect(stage.started.at(-1)).toBe(`a${held + 1}`);
+  },
+);
 
 it('admits three quarters of the places to the users of a carrier together (D30)', () => {
   const stage = new Stage();
@@ -170,10 +161,14 @@ it('frees the place of work that failed (D30)', async () => {
 
 it('lets work in the background wait beyond the limits of requests, in the turn of its actor (D30)', async () => {
   const stage = new Stage({ placesMax: 1, waitingPerActorMax: 1, patienceMs: 1 });
-  void stage.startInBackground('a', user('a'));
-  void stage.startInBackground('b1', user('b'));
-  void stage.startInBackground('b2', user('b'));
-  void stage.startInBackground('c1', user('c'));
+  for (const name of ['a', 'b1', 'b2', 'c1']) void stage.startInBackground(name, user(name.charAt(0)), 600_000);
   for (const name of ['a', 'b1', 'c1', 'b2']) await stage.end(name);
   expect(stage.started).toEqual(['a', 'b1', 'c1', 'b2']);
+});
+
+it('rejects work in the background that got no place in its time (D30)', async () => {
+  const stage = new Stage({ placesMax: 1 });
+  void stage.start('a', user('a'));
+  await expect(stage.startInBackground('b', user('b'), 1)).rejects.toThrow(AppError);
+  expect(stage.admission.waiting).toBe(0);
 });

@@ -1,5 +1,3 @@
-import { LRUCache } from 'lru-cache';
-import { monotonicMs } from '../common/clock';
 import type { AppError } from '../common/errors/app-error';
 import { limitReached } from '../common/errors/limit-reached';
 import { type Actor, identityOf, selfOf } from './actor';
@@ -9,7 +7,7 @@ export interface WorkOwner {
   /** the acting user or API key */
   actor: string;
   /** the acting user, or the creator of the API key */
-  user: string | null;
+  user: string;
   /** the carrier of a Carrier User, or of an API key of a carrier */
   carrier: string | null;
 }
@@ -27,8 +25,6 @@ export interface AdmissionLimits {
   waitingPerActorMax: number;
   /** milliseconds that a request waits for a place */
   patienceMs: number;
-  /** maximum average milliseconds of short work */
-  shortMs: number;
 }
 
 /** Work that waits for a place. */
@@ -40,15 +36,13 @@ interface Waiting {
 const retryAfterSeconds = 5;
 const tooMuchWork =
   'Too many lists, bulk changes or imports at the same time. Send the next one when an earlier one is done.';
-/** Weight of the latest work in the average duration. One outlier changes little. */
-const latestWeight = 0.1;
 
 /**
  * Admits long work to the database connections, so that no caller takes them from the others.
  * An actor has at most half of the places. The users of a carrier together, and a user together
- * with their API keys, have at most three quarters. Waiting work gets places in turn by actor.
- * An actor who is alone and whose work is short borrows all places but one, which the next actor
- * gets.
+ * with their API keys, have at most three quarters. An actor has three quarters too while no other
+ * actor has or wants a place: the next actor still finds one. Waiting work gets places in turn by
+ * actor.
  * Take a place before a transaction, and never inside another place: the inner work would wait for
  * the outer work. Work with a place uses one connection at a time.
  */
@@ -59,10 +53,8 @@ export class Admission {
   private readonly held = new Map<string, number>();
   /** waiting work by actor; the actor who got a place last comes last */
   private readonly queues = new Map<string, Waiting[]>();
-  /** average milliseconds of the recent work of each actor */
-  private readonly averages = new LRUCache<string, number>({ max: 1_000 });
 
-  constructor(private readonly limits: AdmissionLimits) {}
+  constructor(readonly limits: AdmissionLimits) {}
 
   /** Returns how much work waits for a place. */
   get waiting(): number {
@@ -70,40 +62,32 @@ export class Admission {
   }
 
   /**
-   * Runs the work of a request as soon as a place is free.
+   * Runs work as soon as a place is free.
    * @param gone ends the wait, for example because the client disconnected; never ends the work
+   * @param patienceMs milliseconds that work in the background waits, however many requests wait
    * @throws request.rate_limited if too many requests of the actor wait, or if no place becomes
    * free in time
    */
-  async run<Result>(owner: WorkOwner, work: () => Promise<Result>, gone?: AbortSignal): Promise<Result> {
-    const waiting = this.queues.get(owner.actor)?.length ?? 0;
-    if (gone?.aborted === true || waiting >= this.limits.waitingPerActorMax) throw this.tooMany();
-    return this.runAdmitted(owner, work, gone, this.limits.patienceMs);
-  }
-
-  /** Runs work without a client, such as a batch of an operation. It waits without limit. */
-  runInBackground<Result>(owner: WorkOwner, work: () => Promise<Result>): Promise<Result> {
-    return this.runAdmitted(owner, work);
-  }
-
-  private async runAdmitted<Result>(
+  async run<Result>(
     owner: WorkOwner,
     work: () => Promise<Result>,
-    ...limits: [gone?: AbortSignal, patienceMs?: number]
+    gone?: AbortSignal,
+    patienceMs?: number,
   ): Promise<Result> {
+    const waiting = this.queues.get(owner.actor)?.length ?? 0;
+    const isFull = patienceMs === undefined && waiting >= this.limits.waitingPerActorMax;
+    if (gone?.aborted === true || isFull) throw this.tooMany();
     if (this.hasPlaceFor(owner)) this.hold(owner, 1);
-    else await this.wait(owner, ...limits);
-    const since = monotonicMs();
+    else await this.wait(owner, patienceMs ?? this.limits.patienceMs, gone);
     try {
       return await work();
     } finally {
-      this.judge(owner, monotonicMs() - since);
       this.hold(owner, -1);
       this.admitNext();
     }
   }
 
-  private wait(owner: WorkOwner, gone?: AbortSignal, patienceMs?: number): Promise<void> {
+  private wait(owner: WorkOwner, patienceMs: number, gone?: AbortSignal): Promise<void> {
     const queue = this.queues.get(owner.actor) ?? [];
     this.queues.set(owner.actor, queue);
     return new Promise((resolve, reject) => {
@@ -122,7 +106,7 @@ export class Admission {
         resolve();
       };
       const waiting = { owner, admit };
-      const late = patienceMs === undefined ? undefined : setTimeout(giveUp, patienceMs).unref();
+      const late = setTimeout(giveUp, patienceMs).unref();
       gone?.addEventListener('abort', giveUp);
       queue.push(waiting);
     });
@@ -143,22 +127,16 @@ export class Admission {
 
   private hasPlaceFor(owner: WorkOwner): boolean {
     const { placesMax } = this.limits;
-    const shares = sharesOf(owner);
     if (this.taken >= placesMax) return false;
-    if (shares.every(([holder, part]) => this.heldBy(holder) < share(placesMax, part))) return true;
-    const holdsAll = shares.every(([holder]) => this.heldBy(holder) === this.taken);
-    const isAlone = holdsAll && [...this.queues.keys()].every((actor) => actor === owner.actor);
-    return isAlone && this.taken < placesMax - 1 && (this.averages.get(owner.actor) ?? Infinity) <= this.limits.shortMs;
-  }
-
-  private judge({ actor }: WorkOwner, ms: number): void {
-    const average = this.averages.get(actor) ?? ms;
-    this.averages.set(actor, average + (ms - average) * latestWeight);
+    const [own, ...groups] = holdersOf(owner);
+    const isAlone = this.heldBy(own) === this.taken && [...this.queues.keys()].every((actor) => actor === owner.actor);
+    const isFree = (holder: string, part: number) => this.heldBy(holder) < share(placesMax, part);
+    return isFree(own, isAlone ? 3 / 4 : 1 / 2) && groups.every((group) => isFree(group, 3 / 4));
   }
 
   private hold(owner: WorkOwner, change: 1 | -1): void {
     this.taken += change;
-    for (const [holder] of sharesOf(owner)) {
+    for (const holder of holdersOf(owner)) {
       const places = this.heldBy(holder) + change;
       if (places === 0) this.held.delete(holder);
       else this.held.set(holder, places);
@@ -175,13 +153,9 @@ export class Admission {
   }
 }
 
-/** Returns the holders of a place for work, each with its part of the places. */
-function sharesOf({ actor, user, carrier }: WorkOwner): [holder: string, part: number][] {
-  const groups = [user === null ? null : `user ${user}`, carrier === null ? null : `carrier ${carrier}`];
-  return [
-    [`actor ${actor}`, 1 / 2],
-    ...groups.flatMap((group): [string, number][] => (group === null ? [] : [[group, 3 / 4]])),
-  ];
+/** Returns the holders of a place for work: the actor, and the groups of the actor. */
+function holdersOf({ actor, user, carrier }: WorkOwner): [actor: string, ...groups: string[]] {
+  return [`actor ${actor}`, `user ${user}`, ...(carrier === null ? [] : [`carrier ${carrier}`])];
 }
 
 function share(places: number, part: number): number {

@@ -21,7 +21,7 @@ const admission = {
   inject: [CONFIG, MetricsService],
   useFactory: (config: Config, metrics: MetricsService) => {
     const placesMax = Math.floor(poolMaxOf(config) / 2);
-    const admission = new Admission({ placesMax, waitingPerActorMax: 20, patienceMs: 10_000, shortMs: 100 });
+    const admission = new Admission({ placesMax, waitingPerActorMax: 20, patienceMs: 10_000 });
     metrics.beforeScrape(() => showLongWork(admission.waiting));
     return admission;
   },

@@ -57,7 +57,7 @@ export class OperationBatchesRepository {
     const [row] = await this.database.runPrepared<WorkOwner>(sql`
       select
         case actor_type when 'user' then '' else actor_type || ':' end || actor_id as actor,
-        users.user_id as user,
+        coalesce(keys.created_by, actor_id) as user,
         coalesce(keys.carrier_id, users.carrier_id) as carrier
       from operations
       left join keys on actor_type = 'key' and key_id = actor_id

@@ -217,7 +217,7 @@ export class OperationRunner implements OnModuleInit, OnApplicationBootstrap, On
     const owner = await this.batches.findOwner(operation_id);
     if (owner === null) return 'ended';
     const run = () => this.runBatch(operation_id, others, number, prepared);
-    const { step, outcome } = await this.admission.runInBackground(owner, run);
+    const { step, outcome } = await this.admission.run(owner, run, undefined, 600_000);
     if (outcome !== undefined) handler?.committed?.(outcome);
     return step;
   }

@@ -107,7 +107,7 @@ export class OperationsService {
 
   /** Removes an operation whose file is incomplete or cannot be read. */
   async discard(actor: Actor, operation_id: string): Promise<void> {
-    await this.admission.runInBackground(workOwnerOf(actor), () => this.operations.remove(operation_id));
+    await this.admission.run(workOwnerOf(actor), () => this.operations.remove(operation_id));
   }
 
   /**

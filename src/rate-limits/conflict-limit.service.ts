@@ -92,5 +92,5 @@ function isUnlimited({ user_type, carrier_scope }: Actor): boolean {
 /** Returns the counter of an actor, or null if a conflict reveals nothing to the actor. */
 function subjectOf(actor: Actor): string | null {
   if (seesEveryUser(actor)) return null;
-  return actor.carrier_id === null ? (selfOf(actor) ?? actor.user_id) : `carrier ${actor.carrier_id}`;
+  return actor.carrier_id === null ? selfOf(actor) : `carrier ${actor.carrier_id}`;
 }
