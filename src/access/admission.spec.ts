@@ -1,7 +1,13 @@
 import { AppError } from '../common/errors/app-error';
 import { Admission, type AdmissionLimits, type WorkOwner } from './admission';
 
-const patient: AdmissionLimits = { placesMax: 8, waitingPerActorMax: 20, patienceMs: 600_000 };
+const patient: AdmissionLimits = {
+  name: 'long-work',
+  work: 'lists',
+  placesMax: 8,
+  waitingPerActorMax: 20,
+  patienceMs: 600_000,
+};
 
 /** Work that runs until it is ended, in an admission that records the order of its starts. */
 class Stage {

@@ -17,9 +17,16 @@ export function workOwnerOf(actor: Actor): WorkOwner {
   return { actor: identityOf(actor), user: selfOf(actor), carrier: actor.carrier_id };
 }
 
+/** Name of the `Admission` of requests that change one user, session, key or operation. */
+export const singleWrites = Symbol('singleWrites');
+
 /** Limits of an `Admission`. */
 export interface AdmissionLimits {
-  /** places: long work that runs at the same time, on one database connection each */
+  /** name in the rate-limit headers */
+  name: string;
+  /** what is limited, in the 429 response */
+  work: string;
+  /** places: work that runs at the same time, on one database connection each */
   placesMax: number;
   /** requests of one actor that wait for a place */
   waitingPerActorMax: number;
@@ -34,11 +41,9 @@ interface Waiting {
 }
 
 const retryAfterSeconds = 5;
-const tooMuchWork =
-  'Too many lists, bulk changes or imports at the same time. Send the next one when an earlier one is done.';
 
 /**
- * Admits long work to the database connections, so that no caller takes them from the others.
+ * Admits work to the database connections, so that no caller takes them from the others.
  * An actor has at most half of the places. The users of a carrier together, and a user together
  * with their API keys, have at most three quarters. An actor has three quarters too while no other
  * actor has or wants a place: the next actor still finds one. Waiting work gets places in turn by
@@ -148,8 +153,9 @@ export class Admission {
   }
 
   private tooMany(): AppError {
-    const max = share(this.limits.placesMax, 1 / 2);
-    return limitReached({ name: 'long-work', max, detail: tooMuchWork }, retryAfterSeconds);
+    const { name, work, placesMax } = this.limits;
+    const detail = `Too many ${work} at the same time. Send the next one when an earlier one is done.`;
+    return limitReached({ name, max: share(placesMax, 1 / 2), detail }, retryAfterSeconds);
   }
 }
 

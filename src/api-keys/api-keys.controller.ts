@@ -3,7 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import type { Actor } from '../access/actor';
 import { Allow } from '../access/allow.decorator';
 import { CurrentActor } from '../access/caller.decorator';
-import { LongWork } from '../access/long-work.decorator';
+import { LongWork, SingleWrite } from '../access/long-work.decorator';
 import { Endpoint } from '../common/http/endpoint.decorator';
 import { PathId } from '../common/http/path-id.decorator';
 import type { RawQuery } from '../common/query/filter';
@@ -22,6 +22,7 @@ export class KeysController {
   @Post('create')
   // A stolen key must not outlive its expiry by creating other keys.
   @Allow('key:manage', { apiKeys: false, fresh: true })
+  @SingleWrite()
   @Endpoint({
     description:
       'Send the key as `Authorization: Bearer …` or `X-Auth-Token: …` on every route that requires a permission. ' +
@@ -55,6 +56,7 @@ export class KeysController {
   @Delete(':key_id')
   @HttpCode(204)
   @Allow('key:manage')
+  @SingleWrite()
   @Endpoint({
     description:
       'Takes effect on the next request with the key, on other instances within milliseconds, and on the next batch ' +

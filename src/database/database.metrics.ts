@@ -28,9 +28,9 @@ interface PoolState {
   waitingCount: number;
 }
 
-/** Sets the number of lists, bulk changes, imports and other long work that wait for a place. */
-export function showLongWork(count: number): void {
-  waiting.set({ pool: 'long work' }, count);
+/** Sets the number of requests and batches that wait for a place of an `Admission`. */
+export function showWaiting(pool: 'long work' | 'single writes', count: number): void {
+  waiting.set({ pool }, count);
 }
 
 /** Sets the gauges of a connection pool. */

@@ -2,12 +2,12 @@ import { Global, Module } from '@nestjs/common';
 import { ClsPluginTransactional } from '@nestjs-cls/transactional';
 import { getDataSourceToken, TypeOrmModule } from '@nestjs/typeorm';
 import { ClsModule } from 'nestjs-cls';
-import { Admission } from '../access/admission';
+import { Admission, singleWrites } from '../access/admission';
 import { poolMinPerWorker, shareOf } from '../common/instance';
 import { CONFIG, type Config } from '../config/config';
 import { retryingTransactions } from './conflicts';
 import { dataSourceOptions } from './data-source';
-import { showLongWork } from './database.metrics';
+import { showWaiting } from './database.metrics';
 import { Database } from './database';
 import { MetricsService } from '../metrics/metrics.service';
 import { Notifications } from './notifications.service';
@@ -16,13 +16,30 @@ import { Notifications } from './notifications.service';
 const poolMaxOf = (config: Config): number => shareOf(config.DATABASE_POOL_MAX, poolMinPerWorker);
 
 /** Long work has half of the connections. */
-const admission = {
+const longWork = {
   provide: Admission,
   inject: [CONFIG, MetricsService],
   useFactory: (config: Config, metrics: MetricsService) => {
     const placesMax = Math.floor(poolMaxOf(config) / 2);
-    const admission = new Admission({ placesMax, waitingPerActorMax: 20, patienceMs: 10_000 });
-    metrics.beforeScrape(() => showLongWork(admission.waiting));
+    const limits = { name: 'long-work', work: 'lists, bulk changes or imports', placesMax };
+    const admission = new Admission({ ...limits, waitingPerActorMax: 20, patienceMs: 10_000 });
+    metrics.beforeScrape(() => showWaiting('long work', admission.waiting));
+    return admission;
+  },
+};
+
+/**
+ * Changes of one user may wait for the locks of a bulk change. They leave a connection of the other
+ * half, for logins and token checks. With two places, no carrier has both.
+ */
+const writes = {
+  provide: singleWrites,
+  inject: [CONFIG, MetricsService],
+  useFactory: (config: Config, metrics: MetricsService) => {
+    const placesMax = Math.max(2, Math.ceil(poolMaxOf(config) / 2) - 1);
+    const limits = { name: 'single-writes', work: 'changes of users', placesMax };
+    const admission = new Admission({ ...limits, waitingPerActorMax: 100, patienceMs: 10_000 });
+    metrics.beforeScrape(() => showWaiting('single writes', admission.waiting));
     return admission;
   },
 };
@@ -53,7 +70,7 @@ const typeOrm = TypeOrmModule.forRootAsync({
       }),
     ]),
   ],
-  providers: [Database, Notifications, admission],
-  exports: [Database, Notifications, Admission],
+  providers: [Database, Notifications, longWork, writes],
+  exports: [Database, Notifications, Admission, singleWrites],
 })
 export class DatabaseModule {}

@@ -3,6 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import type { Actor } from '../access/actor';
 import { Allow } from '../access/allow.decorator';
 import { CurrentActor } from '../access/caller.decorator';
+import { SingleWrite } from '../access/long-work.decorator';
 import { Endpoint } from '../common/http/endpoint.decorator';
 import { PathId } from '../common/http/path-id.decorator';
 import { UserUnlockService } from './user-unlock.service';
@@ -18,6 +19,7 @@ export class UserUnlockController {
   @HttpCode(204)
   // A leaked API key and a password must not allow unlimited guesses at codes (M3).
   @Allow('user:update', { apiKeys: false })
+  @SingleWrite()
   @Endpoint({
     description:
       'Lifts the lockouts after wrong passwords and after wrong codes of second factors, for all addresses. ' +

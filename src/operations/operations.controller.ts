@@ -3,7 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import type { Actor } from '../access/actor';
 import { Allow } from '../access/allow.decorator';
 import { CurrentActor } from '../access/caller.decorator';
-import { LongWork } from '../access/long-work.decorator';
+import { LongWork, SingleWrite } from '../access/long-work.decorator';
 import { Endpoint } from '../common/http/endpoint.decorator';
 import { PathId } from '../common/http/path-id.decorator';
 import type { RawQuery } from '../common/query/filter';
@@ -53,6 +53,7 @@ export class OperationsController {
   @Post(':operation_id/cancel')
   @HttpCode(202)
   @Allow(undefined, { apiKeys: true })
+  @SingleWrite()
   @Endpoint({
     description:
       'The operation ends before its next batch. Finished batches stay in effect and can be undone. ' +

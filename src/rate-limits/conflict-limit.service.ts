@@ -1,5 +1,6 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { type Actor, selfOf } from '../access/actor';
+import { type Admission, singleWrites, workOwnerOf } from '../access/admission';
 import { holds } from '../access/permissions';
 import type { Scope } from '../access/scope';
 import { AppError } from '../common/errors/app-error';
@@ -23,7 +24,10 @@ const conflictCodes: string[] = ['user.name_taken', 'user.email_taken'];
  */
 @Injectable()
 export class ConflictLimitService {
-  constructor(private readonly limits: RateLimitsService) {}
+  constructor(
+    private readonly limits: RateLimitsService,
+    @Inject(singleWrites) private readonly writes: Admission,
+  ) {}
 
   /** Counts conflicts before they are reported. Returns how many may be reported. */
   async count(actor: Actor, conflicts: number): Promise<number> {
@@ -64,9 +68,10 @@ export class ConflictLimitService {
       return await work();
     } catch (error) {
       const { code = '' } = (error instanceof AppError ? error : fromDatabaseError(error)) ?? {};
+      // The counter may be locked by an import of the carrier.
+      const count = () => this.writes.run(workOwnerOf(actor), () => this.count(actor, 1));
       // Parallel requests may have used up the limit since it was checked.
-      if (conflictCodes.includes(code) && (await isHidden(code)) && (await this.count(actor, 1)) === 0)
-        await this.assertOpen(actor);
+      if (conflictCodes.includes(code) && (await isHidden(code)) && (await count()) === 0) await this.assertOpen(actor);
       throw error;
     }
   }

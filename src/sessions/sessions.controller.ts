@@ -3,7 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import type { Actor } from '../access/actor';
 import { Allow } from '../access/allow.decorator';
 import { CurrentActor } from '../access/caller.decorator';
-import { LongWork } from '../access/long-work.decorator';
+import { LongWork, SingleWrite } from '../access/long-work.decorator';
 import { Endpoint } from '../common/http/endpoint.decorator';
 import { PathId } from '../common/http/path-id.decorator';
 import type { RawQuery } from '../common/query/filter';
@@ -58,6 +58,7 @@ export class SessionsController {
   @Delete(':session_id')
   @HttpCode(204)
   @Allow(undefined, { apiKeys: 'session:revoke' })
+  @SingleWrite()
   @Endpoint({
     description:
       "Ends one of the caller's sessions, or with `session:revoke` any session within the caller's scope. " +

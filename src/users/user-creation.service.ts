@@ -1,6 +1,7 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
 import { type Actor, systemActor } from '../access/actor';
+import { type Admission, singleWrites, workOwnerOf } from '../access/admission';
 import { assertFresh } from '../access/fresh';
 import { mayGiveScope, mayReach } from '../access/scope';
 import { AppError, type FieldError, invalid } from '../common/errors/app-error';
@@ -23,6 +24,7 @@ export class UserCreationService {
     private readonly credentials: CredentialsService,
     private readonly roles: RolesService,
     private readonly idempotency: IdempotencyService,
+    @Inject(singleWrites) private readonly writes: Admission,
   ) {}
 
   /**
@@ -39,10 +41,14 @@ export class UserCreationService {
     if (user_type === 'system' && !mayGiveScope(actor, carrier_scope)) throw new AppError('access.grant_exceeds_own');
     // Otherwise a stolen session could create an administrator and log in as that user (S24).
     if (roles.length > 0) assertFresh(actor);
-    if (password === undefined) return this.insert(actor, request, null);
+    if (password === undefined) return this.write(actor, request, null);
     // Rejects early, before the costly hash. `insert` checks again, with the roles locked.
     await this.roles.assertMayGive(actor, roles, user_type);
-    return this.insert(actor, request, await this.hash(actor, request, password));
+    return this.write(actor, request, await this.hash(actor, request, password));
+  }
+
+  private write(actor: Actor, request: CreateUserRequest, password_hash: string | null): Promise<UserResponse> {
+    return this.writes.run(workOwnerOf(actor), () => this.insert(actor, request, password_hash));
   }
 
   /** Hashes the password after all checks, so that a taken name costs no hash (L21). */

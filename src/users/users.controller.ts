@@ -5,7 +5,7 @@ import type { FastifyReply } from 'fastify';
 import type { Actor } from '../access/actor';
 import { Allow } from '../access/allow.decorator';
 import { CurrentActor } from '../access/caller.decorator';
-import { LongWork } from '../access/long-work.decorator';
+import { LongWork, SingleWrite } from '../access/long-work.decorator';
 import { EtagInterceptor, IfMatch, setEtag } from '../common/http/etag.interceptor';
 import { Endpoint } from '../common/http/endpoint.decorator';
 import { PathId } from '../common/http/path-id.decorator';
@@ -121,6 +121,8 @@ export class UsersController {
       'the body contains `roles`, `carrier_scope`, `allowed_ips`, `email`, `second_factor_required_from`, or a ' +
       '`status` other than `disabled`',
   })
+  // Inside the limit of conflicts, which takes a place for its counter.
+  @SingleWrite()
   @UseInterceptors(EtagInterceptor, ConflictLimitInterceptor)
   @ApiHeader(ifMatch)
   @Endpoint({
@@ -154,6 +156,7 @@ export class UsersController {
   @HttpCode(204)
   @Allow('user:delete', { fresh: '`purge` is true' })
   @ApiHeader(ifMatch)
+  @SingleWrite()
   @Endpoint({
     description:
       'Deletes softly: sessions end, name and e-mail address are free again, and the user can be restored. ' +
@@ -181,6 +184,8 @@ export class UsersController {
   @Post(':user_id/restore')
   @HttpCode(200)
   @Allow('user:delete', { fresh: 'the user has roles' })
+  // Inside the limit of conflicts, which takes a place for its counter.
+  @SingleWrite()
   @UseInterceptors(EtagInterceptor, ConflictLimitInterceptor)
   @Endpoint({
     description: 'Restores password and status, and the roles that are still open to the type of the user.',
@@ -196,6 +201,7 @@ export class UsersController {
   @Post(':user_id/invite')
   @HttpCode(202)
   @Allow('user:update')
+  @SingleWrite()
   @Endpoint({
     description:
       'Mails a new link to a user without a password; the older link stops working. ' +

@@ -3,6 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import type { Actor } from '../../access/actor';
 import { Allow } from '../../access/allow.decorator';
 import { CurrentActor } from '../../access/caller.decorator';
+import { SingleWrite } from '../../access/long-work.decorator';
 import { Endpoint } from '../../common/http/endpoint.decorator';
 import { PathId } from '../../common/http/path-id.decorator';
 import { FactorChangesService } from './factor-changes.service';
@@ -87,6 +88,7 @@ export class FactorsController {
   /** Rename one of your second factors */
   @Patch(':factor_id')
   @Allow(undefined, { duringEnrollment: true })
+  @SingleWrite()
   @Endpoint({
     answer: { status: 200, type: FactorResponse, description: 'The factor' },
     errors: ['factor.not_found'],
@@ -103,6 +105,7 @@ export class FactorsController {
   @Delete(':factor_id')
   @HttpCode(204)
   @Allow(undefined, { fresh: true, duringEnrollment: true })
+  @SingleWrite()
   @Endpoint({
     description:
       'Removing a confirmed factor ends all other sessions of the user. The recovery codes disappear with the ' +

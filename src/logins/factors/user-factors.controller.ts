@@ -3,6 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import type { Actor } from '../../access/actor';
 import { Allow } from '../../access/allow.decorator';
 import { CurrentActor } from '../../access/caller.decorator';
+import { SingleWrite } from '../../access/long-work.decorator';
 import { Endpoint } from '../../common/http/endpoint.decorator';
 import { PathId } from '../../common/http/path-id.decorator';
 import { FactorChangesService } from './factor-changes.service';
@@ -31,6 +32,7 @@ export class UserFactorsController {
   @HttpCode(204)
   // A leaked API key must not remove the second factor that protects a login (M11).
   @Allow('user:reset_factors', { apiKeys: false, fresh: true })
+  @SingleWrite()
   @Endpoint({
     description:
       'Removes all factors and recovery codes of another user, ends the sessions of the user, and notifies the user ' +

@@ -80,7 +80,8 @@ describe('long work', () => {
   it('rejects the 21st waiting request of an actor, and serves another actor in turn (D30)', async () => {
     const { token } = await administrator('east');
     const other = await administrator('south');
-    const attack = send(25, token);
+    // Alone, the actor has three places.
+    const attack = send(26, token);
     await until(() => attack.answers.length === 3);
     for (const { status, headers, body } of attack.answers) {
       expect([status, body.code, headers['retry-after']]).toEqual([429, 'request.rate_limited', '5']);
@@ -90,10 +91,10 @@ describe('long work', () => {
       });
     }
     const listed = send(3, other.token);
-    await until(async () => (await blocked()) === 4);
+    await until(async () => (await blocked()) === 5);
     await lock.query('rollback');
     expect((await listed.all).map(({ status }) => status)).toEqual([200, 200, 200]);
-    expect((await attack.all).filter(({ status }) => status === 200)).toHaveLength(22);
+    expect((await attack.all).filter(({ status }) => status === 200)).toHaveLength(23);
   });
 
   it('shares three quarters among the users of a carrier, and among a user and their keys (D30)', async () => {
@@ -119,14 +120,14 @@ describe('long work', () => {
 
   it('forgets a waiting request whose client disconnects (D30)', async () => {
     const { token } = await administrator('centre');
-    const running = send(2, token);
-    await until(async () => (await blocked()) === 2);
+    const running = send(3, token);
+    await until(async () => (await blocked()) === 3);
     const gone = await RawConnection.open(port);
     await gone.send(requestHead('GET', path, { host: 'localhost', authorization: `Bearer ${token}` }));
     await until(() => waiting() === 1);
     gone.socket.destroy();
     await until(() => waiting() === 0);
-    expect(await blocked()).toBe(2);
+    expect(await blocked()).toBe(3);
     await lock.query('rollback');
     await running.all;
   });
@@ -135,8 +136,8 @@ describe('long work', () => {
     'takes a place for each batch of an import with %s, and none while the client sends (D30)',
     async (query) => {
       const login = await service.loginAs({ user_type: 'system', roles: ['administrator'] });
-      const held = send(2, login.token);
-      await until(async () => (await blocked()) === 2);
+      const held = send(3, login.token);
+      await until(async () => (await blocked()) === 3);
       const upload = await RawConnection.open(port);
       const headers = { authorization: `Bearer ${login.token}`, 'content-type': 'application/x-ndjson' };
       await upload.send(requestHead('POST', `/user/import?${query}`, { ...headers, 'transfer-encoding': 'chunked' }));
