@@ -6,18 +6,31 @@ select operation_id
 from (
   select
     operation_id,
-    coalesce(
-      max(progressed_at) filter (where started_at is not null) over of_actor,
-      min(progressed_at) over of_actor
-    ) as last_turn_at,
-    bool_or(operation_id = any($1::uuid[])) over of_actor as has_turn
+    (
+      bool_or(operation_id = any($1::uuid[])) over of_owner,
+      coalesce(
+        max(progressed_at) filter (where started_at is not null) over of_owner,
+        min(progressed_at) over of_owner
+      )
+    ) as owner_turn,
+    (
+      bool_or(operation_id = any($2::uuid[])) over of_actor,
+      coalesce(
+        max(progressed_at) filter (where started_at is not null) over of_actor,
+        min(progressed_at) over of_actor
+      )
+    ) as actor_turn
   from operations
+  left join keys on actor_type = 'key' and key_id = actor_id
+  left join users on users.user_id = case actor_type when 'user' then actor_id else keys.created_by end
   where finished_at is null
-    and status <> 'receiving'
-  window of_actor as (partition by actor_type, actor_id)
+    and operations.status <> 'receiving'
+  window
+    of_owner as (partition by coalesce(keys.carrier_id, users.carrier_id, keys.created_by::text, actor_id::text)),
+    of_actor as (partition by actor_type, actor_id)
 ) accepted
-where operation_id <> all($2::uuid[])
-order by has_turn, last_turn_at, operation_id
+where operation_id <> all($3::uuid[])
+order by owner_turn, actor_turn, operation_id
 limit 1;
 
 -- findOwner(operation_id)
@@ -29,6 +42,26 @@ from operations
 left join keys on actor_type = 'key' and key_id = actor_id
 left join users on users.user_id = case actor_type when 'user' then actor_id else keys.created_by end
 where operation_id = $1::uuid;
+
+-- countOf({ actor: user_id, user: user_id, carrier: 'c1' }, true)
+select pg_advisory_xact_lock($1::bigint);
+select count(*)::integer as count
+from operations
+left join keys on actor_type = 'key' and key_id = actor_id
+left join users on users.user_id = case actor_type when 'user' then actor_id else keys.created_by end
+where finished_at is null
+  and (kind = 'import') = $1::boolean
+  and coalesce(keys.carrier_id, users.carrier_id, keys.created_by::text, actor_id::text) = $2;
+
+-- endTurn(operation_id)
+update operations
+set progressed_at = clock_timestamp()
+where operation_id in (
+  select operation_id
+  from operations
+  where operation_id = $1::uuid
+  for update skip locked
+);
 
 -- hasStalled(5)
 select 1
@@ -103,34 +136,7 @@ where operation_id = $11::uuid;
 DELETE FROM "operation_batches" WHERE ("operation_id" = $1 AND "number" = $2);
 
 -- halve(operation_id, 0, 100)
-with batch as (
-  select operation_id, number, user_ids, rows, greatest($1::integer, (size + 1) / 2) as half
-  from operation_batches
-  cross join lateral (select coalesce(cardinality(user_ids), jsonb_array_length(rows)) as size) counted
-  where operation_id = $2::uuid
-    and number = $3::integer
-    and size > $4::integer
-),
-  first_half as (
-    insert into operation_batches (operation_id, number, user_ids, rows)
-    select
-      operation_id, number - 1, user_ids[:half],
-      jsonb_path_query_array(rows, format('$[0 to %s]', half - 1)::jsonpath)
-    from batch
-  ),
-  turn as (
-    update operations
-    set progressed_at = clock_timestamp()
-    where operation_id in (select operation_id from batch)
-  )
-update operation_batches
-set
-  user_ids = batch.user_ids[half + 1:],
-  rows = jsonb_path_query_array(batch.rows, format('$[%s to last]', half)::jsonpath)
-from batch
-where operation_batches.operation_id = batch.operation_id
-  and operation_batches.number = batch.number
-returning 1;
+SELECT "OperationBatchEntity"."operation_id" AS "OperationBatchEntity_operation_id", "OperationBatchEntity"."number" AS "OperationBatchEntity_number", "OperationBatchEntity"."user_ids" AS "OperationBatchEntity_user_ids", "OperationBatchEntity"."rows" AS "OperationBatchEntity_rows" FROM "operation_batches" "OperationBatchEntity" WHERE (("OperationBatchEntity"."operation_id" = $1) AND ("OperationBatchEntity"."number" = $2)) LIMIT 1;
 
 -- countUnfinished()
 select

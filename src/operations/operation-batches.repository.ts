@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { WorkOwner } from '../access/admission';
-import { sql } from '../common/query/sql';
+import { rawSql, sql, type SqlFragment } from '../common/query/sql';
 import { Database } from '../database/database';
 import { OperationBatchEntity } from './operation-batch.entity';
+import { acceptLock, joinOwner, ownerOfOperation } from './operation-batches.sql';
 import type { OperationKind, OperationStatus } from './operation.entity';
 import type { BatchOutcome } from './operations.repository';
 
@@ -25,34 +26,43 @@ export class OperationBatchesRepository {
   constructor(private readonly database: Database) {}
 
   /**
-   * Returns the accepted operation whose turn it is, or null. The actor whose last batch, or else
-   * first accepted operation, is the longest ago comes first, with the oldest operation. An actor
-   * with a batch under way comes last.
+   * Returns the next operation to run, or null. Owners take turns: first the owner whose last batch
+   * is the longest ago. Before the first batch, the time of acceptance counts. The actors of an
+   * owner take turns in the same way, and run their oldest operation first. Owners and actors with
+   * a running batch come last.
    * @param passed operations to pass over
+   * @param underWay operations that this process prepares or runs
    */
   async findTurn(passed: string[], underWay: string[]): Promise<string | null> {
+    const turnOf = (window: SqlFragment) => sql`(
+            bool_or(operation_id = any(${underWay}::uuid[])) over ${window},
+            coalesce(
+              max(progressed_at) filter (where started_at is not null) over ${window},
+              min(progressed_at) over ${window}
+            )
+          )`;
     const [row] = await this.database.run<{ operation_id: string }>(sql`
       select operation_id
       from (
         select
           operation_id,
-          coalesce(
-            max(progressed_at) filter (where started_at is not null) over of_actor,
-            min(progressed_at) over of_actor
-          ) as last_turn_at,
-          bool_or(operation_id = any(${underWay}::uuid[])) over of_actor as has_turn
+          ${turnOf(rawSql('of_owner'))} as owner_turn,
+          ${turnOf(rawSql('of_actor'))} as actor_turn
         from operations
+        ${joinOwner}
         where finished_at is null
-          and status <> 'receiving'
-        window of_actor as (partition by actor_type, actor_id)
+          and operations.status <> 'receiving'
+        window
+          of_owner as (partition by ${ownerOfOperation}),
+          of_actor as (partition by actor_type, actor_id)
       ) accepted
       where operation_id <> all(${[...passed, ...underWay]}::uuid[])
-      order by has_turn, last_turn_at, operation_id
+      order by owner_turn, actor_turn, operation_id
       limit 1`);
     return row?.operation_id ?? null;
   }
 
-  /** Returns whose share of the connections a batch of an operation uses; null if it is gone. */
+  /** Returns the actor, user and carrier for whom a batch runs; null if the operation is gone. */
   async findOwner(operation_id: string): Promise<WorkOwner | null> {
     const [row] = await this.database.runPrepared<WorkOwner>(sql`
       select
@@ -60,10 +70,38 @@ export class OperationBatchesRepository {
         coalesce(keys.created_by, actor_id) as user,
         coalesce(keys.carrier_id, users.carrier_id) as carrier
       from operations
-      left join keys on actor_type = 'key' and key_id = actor_id
-      left join users on users.user_id = case actor_type when 'user' then actor_id else keys.created_by end
+      ${joinOwner}
       where operation_id = ${operation_id}::uuid`);
     return row ?? null;
+  }
+
+  /**
+   * Counts the unfinished imports, or other operations, of a carrier, or else of a user with their
+   * keys. Until the transaction ends, no other transaction counts operations.
+   */
+  async countOf({ user, carrier }: WorkOwner, imports: boolean): Promise<number> {
+    await this.database.run(sql`select pg_advisory_xact_lock(${acceptLock}::bigint)`);
+    const [row] = await this.database.run<{ count: number }>(sql`
+      select count(*)::integer as count
+      from operations
+      ${joinOwner}
+      where finished_at is null
+        and (kind = 'import') = ${imports}::boolean
+        and ${ownerOfOperation} = ${carrier ?? user}`);
+    return row?.count ?? 0;
+  }
+
+  /** Gives the next turn to another actor. Waits for no batch that another process runs. */
+  async endTurn(operation_id: string): Promise<void> {
+    await this.database.run(sql`
+      update operations
+      set progressed_at = clock_timestamp()
+      where operation_id in (
+        select operation_id
+        from operations
+        where operation_id = ${operation_id}::uuid
+        for update skip locked
+      )`);
   }
 
   /** Returns whether an accepted operation has made no progress for this time. */
@@ -168,41 +206,24 @@ export class OperationBatchesRepository {
   }
 
   /**
-   * Splits a batch in two, of which the first has at least `min` users or rows. Ends the turn of
-   * the actor. The first half gets the number before: batches are done in the order of their
-   * numbers, so none is left there. Returns false if the batch is too small or done.
+   * Splits the next batch of a locked operation in two, and ends the turn of its actor. The first
+   * half has at least `min` users or rows and a number below all others, because batches run in the
+   * order of their numbers. Returns false if the batch is too small.
    */
   async halve(operation_id: string, number: number, min: number): Promise<boolean> {
-    const halved = await this.database.run(sql`
-      with batch as (
-        select operation_id, number, user_ids, rows, greatest(${min}::integer, (size + 1) / 2) as half
-        from operation_batches
-        cross join lateral (select coalesce(cardinality(user_ids), jsonb_array_length(rows)) as size) counted
-        where operation_id = ${operation_id}::uuid
-          and number = ${number}::integer
-          and size > ${min}::integer
-      ),
-      first_half as (
-        insert into operation_batches (operation_id, number, user_ids, rows)
-        select
-          operation_id, number - 1, user_ids[:half],
-          jsonb_path_query_array(rows, format('$[0 to %s]', half - 1)::jsonpath)
-        from batch
-      ),
-      turn as (
-        update operations
-        set progressed_at = clock_timestamp()
-        where operation_id in (select operation_id from batch)
-      )
-      update operation_batches
-      set
-        user_ids = batch.user_ids[half + 1:],
-        rows = jsonb_path_query_array(batch.rows, format('$[%s to last]', half)::jsonpath)
-      from batch
-      where operation_batches.operation_id = batch.operation_id
-        and operation_batches.number = batch.number
-      returning 1`);
-    return halved.length > 0;
+    const batches = this.database.repository(OperationBatchEntity);
+    const { user_ids, rows } = { user_ids: null, rows: null, ...(await batches.findOneBy({ operation_id, number })) };
+    const { length } = user_ids ?? rows ?? [];
+    if (length <= min) return false;
+    const half = Math.max(min, Math.ceil(length / 2));
+    const part = (from: number, to: number) => ({
+      user_ids: user_ids?.slice(from, to) ?? null,
+      rows: (rows as object[] | null)?.slice(from, to) ?? null,
+    });
+    await batches.insert({ operation_id, number: number - 1, ...part(0, half) });
+    await batches.update({ operation_id, number }, part(half, length));
+    await this.endTurn(operation_id);
+    return true;
   }
 
   /** Counts the operations that have not ended. */

@@ -1,4 +1,4 @@
-import { sql, type SqlFragment } from '../common/query/sql';
+import { rawSql, sql, type SqlFragment } from '../common/query/sql';
 
 /**
  * Users per batch: few enough to release the locks soon, and many enough to make the overhead of a
@@ -22,8 +22,20 @@ export function storeBatchesSql(operation_id: string, users: SqlFragment): SqlFr
       group by number`;
 }
 
-/** Advisory lock of accepting a bulk change. */
+/** Advisory lock of accepting a bulk change or an upload. */
 export const acceptLock = 7_263_015;
+
+/** Joins the actor of `operations`, for `ownerOfOperation`. */
+export const joinOwner = rawSql(`left join keys on actor_type = 'key' and key_id = actor_id
+        left join users on users.user_id = case actor_type when 'user' then actor_id else keys.created_by end`);
+
+/**
+ * Renders the carrier of `operations` joined with `joinOwner`. Without a carrier, renders the user,
+ * or the creator of the API key.
+ */
+export const ownerOfOperation = rawSql(
+  `coalesce(keys.carrier_id, users.carrier_id, keys.created_by::text, actor_id::text)`,
+);
 
 /** Renders the query for the `user_id`s of a batch. */
 export function batchUsersSql(operation_id: string, number: number): SqlFragment {
@@ -35,7 +47,7 @@ export function batchUsersSql(operation_id: string, number: number): SqlFragment
 }
 
 /**
- * Renders the query whether other operations still have to process one of these users. The ids of a
+ * Renders a query for a row if other operations must still process one of these users. The ids of a
  * batch are sorted, so the first and the last id rule out most batches.
  * @param mine query for `user_id`
  * @param others condition on `operations`

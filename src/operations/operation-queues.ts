@@ -19,13 +19,25 @@ export const skippedLimits: SkippedLimits = { rows: 100_000, bytes: 67_108_864 }
 /** Days for which the skipped rows of a file are kept after the end of the operation. */
 export const skippedDays = 30;
 
-/** Number of users or rows below which a batch that exceeds the time limit is not halved. */
+/** Number of users or rows up to which a batch that exceeds the time limit is not halved. */
 export const halvedMin = 100;
 
-/** Number of jobs that run operations at the same time in one process. */
+/**
+ * Number of jobs that run operations at the same time in one process. A small pool has fewer: they
+ * leave a place of the `Admission` for requests.
+ */
 export const turnsMax = 2;
 
-/** The two jobs that run operations of all kinds, as stored jobs of all releases name them. */
+/** Milliseconds that a batch waits for a place of the `Admission` before its turn ends. */
+export const turnPatienceMs = 2_000;
+
+/**
+ * Number of imports, and of bulk changes in the background, that have not ended. The users and keys
+ * of a carrier have them together; without a carrier, a user and their keys.
+ */
+export const unfinishedMax = { import: 3, change: 20 };
+
+/** Names of the two jobs that run operations of any kind. Stored jobs of all releases have them. */
 export const lanes = ['users', 'files'] as const;
 /** One of the jobs that run operations. */
 export type Lane = (typeof lanes)[number];

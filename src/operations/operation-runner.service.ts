@@ -23,6 +23,7 @@ import {
   listedMax,
   operationJob,
   skippedLimits,
+  turnPatienceMs,
   turnsMax,
 } from './operation-queues';
 import { type BatchOutcome, type OperationRecord, OperationsRepository } from './operations.repository';
@@ -49,7 +50,7 @@ export interface OperationHandler {
   committed?(outcome: BatchOutcome): void;
 }
 
-/** `passed`: another process has the batch, or an earlier operation still has users of it. */
+/** `passed`: another process has the batch, or an earlier operation must change its users first. */
 type Step = 'worked' | 'ended' | 'passed';
 
 /**
@@ -130,7 +131,7 @@ export class OperationRunner implements OnModuleInit, OnApplicationBootstrap, On
 
   /** The handler of the job. */
   private async work(lane: Lane): Promise<void> {
-    if (this.turns === turnsMax) {
+    if (this.turns >= Math.min(turnsMax, Math.max(1, this.admission.limits.placesMax - 1))) {
       this.missed = true;
       return;
     }
@@ -156,10 +157,7 @@ export class OperationRunner implements OnModuleInit, OnApplicationBootstrap, On
           return 'passed' as const;
         });
         if (step === 'passed') passed.add(operation_id);
-        if (step === 'ended') {
-          passed.clear();
-          await this.batches.analyze();
-        }
+        if (step === 'ended') passed.clear();
       } else if (!this.missed) {
         if (fault !== undefined) throw fault;
         return;
@@ -169,8 +167,8 @@ export class OperationRunner implements OnModuleInit, OnApplicationBootstrap, On
   }
 
   /**
-   * Rethrows a temporary error. Halves a batch that exceeded the time limit. Any other error fails
-   * the operation.
+   * Rethrows a temporary error. Halves a batch that exceeded the time limit. Ends the turn of an
+   * actor without a free place. Any other error fails the operation.
    */
   private async stepSafely(operation_id: string): Promise<Step> {
     let number: number | null = null;
@@ -181,6 +179,10 @@ export class OperationRunner implements OnModuleInit, OnApplicationBootstrap, On
     } catch (error) {
       if (number !== null && isTimeLimit(error)) return await this.halve(operation_id, number);
       const fault = error instanceof AppError ? error : fromDatabaseError(error);
+      if (fault?.code === 'request.rate_limited') {
+        await this.batches.endTurn(operation_id);
+        return 'worked';
+      }
       // 409: a concurrent request took a name. The retry sees it and skips the user.
       if (fault !== null && [409, 503].includes(errorKind(fault.code).status)) throw error;
       if (fault === null) this.logger.error(error);
@@ -191,7 +193,7 @@ export class OperationRunner implements OnModuleInit, OnApplicationBootstrap, On
     }
   }
 
-  /** Halves a batch, or fails the operation if the batch is small and not done meanwhile (B31). */
+  /** Halves a batch. Fails the operation if the batch is too small and still not done (B31). */
   @Transactional()
   private async halve(operation_id: string, number: number): Promise<Step> {
     const operation = await this.operations.lock(operation_id, 'skip');
@@ -216,8 +218,13 @@ export class OperationRunner implements OnModuleInit, OnApplicationBootstrap, On
     const prepared = operation === null || number === null ? undefined : await handler?.prepare?.(operation, number);
     const owner = await this.batches.findOwner(operation_id);
     if (owner === null) return 'ended';
-    const run = () => this.runBatch(operation_id, others, number, prepared);
-    const { step, outcome } = await this.admission.run(owner, run, undefined, 600_000);
+    const run = async () => {
+      const done = await this.runBatch(operation_id, others, number, prepared);
+      if (done.step === 'ended' && others === 'skip') await this.batches.analyze();
+      return done;
+    };
+    const patienceMs = others === 'skip' ? turnPatienceMs : undefined;
+    const { step, outcome } = await this.admission.run(owner, run, undefined, patienceMs);
     if (outcome !== undefined) handler?.committed?.(outcome);
     return step;
   }

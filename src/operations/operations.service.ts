@@ -5,13 +5,14 @@ import { type Actor, identityOf } from '../access/actor';
 import { holds, type Permission } from '../access/permissions';
 import { currentTime } from '../common/clock';
 import { AppError } from '../common/errors/app-error';
+import { limitReached } from '../common/errors/limit-reached';
 import type { RawQuery } from '../common/query/filter';
 import { newId } from '../common/random';
 import { EventsService } from '../events/events.service';
 import { JobsService } from '../jobs/jobs.service';
 import { OperationBatchesRepository } from './operation-batches.repository';
 import type { OperationReader } from './operation-list.sql';
-import { laneOf, operationJob, skippedDays } from './operation-queues';
+import { laneOf, operationJob, skippedDays, unfinishedMax } from './operation-queues';
 import type { OperationKind } from './operation.entity';
 import {
   type OperationListResponse,
@@ -64,7 +65,8 @@ export class OperationsService {
     private readonly admission: Admission,
   ) {}
 
-  /** Opens an operation and returns its id. */
+  /** Opens an operation and returns its id. @throws request.rate_limited */
+  @Transactional()
   async open(
     actor: Actor,
     { kind, permission, request, confirm_id = null, undo_of = null, receiving = false }: OperationRequest,
@@ -72,6 +74,8 @@ export class OperationsService {
     const operation_id = newId();
     const { actor_type, user_id: actor_id, session_id, ip, request_id } = actor;
     if (actor_type === 'system') throw new Error('the system actor cannot open an operation');
+    // An upload stores up to 4 GiB of rows.
+    if (receiving) await this.assertFew(actor, 'import', 0);
     const status = receiving ? 'receiving' : 'waiting';
     const origin = { actor_type, actor_id, session_id, ip, request_id };
     await this.operations.insert({ operation_id, kind, permission, status, ...origin, request, confirm_id, undo_of });
@@ -114,10 +118,12 @@ export class OperationsService {
    * Hands an operation over to the runner of any instance, which starts once the transaction has
    * committed.
    * @param total number of users, or null if the rows were counted during the upload
+   * @throws request.rate_limited
    */
   @Transactional()
   async accept(actor: Actor, operation_id: string, total: number | null = null): Promise<OperationResponse> {
     const operation = await this.begin(actor, operation_id, total);
+    if (total !== null) await this.assertFew(actor, 'change', 1);
     await this.startRunner(operation.kind);
     return operation;
   }
@@ -232,6 +238,13 @@ export class OperationsService {
     const times = await this.operations.findTimes(operation_id);
     if (times === null) throw new AppError('operation.not_undoable');
     return times;
+  }
+
+  private async assertFew(actor: Actor, kind: 'import' | 'change', own: number): Promise<void> {
+    const max = unfinishedMax[kind];
+    if ((await this.batches.countOf(workOwnerOf(actor), kind === 'import')) - own < max) return;
+    const detail = `${max} imports or changes of your carrier or user are not finished yet. Wait for one to end.`;
+    throw limitReached({ name: 'unfinished-operations', max, detail }, 30);
   }
 
   /** Enqueues a job that runs operations: running jobs may end before the transaction commits. */

@@ -100,7 +100,7 @@ export class ImportRowsService {
     const open = users.filter(({ line }) => line < end);
     const free = open.filter(({ line }) => !fields.has(line));
     const created = new Set(free.length === 0 ? [] : await insert(free));
-    // These met a user that another row or request created meanwhile.
+    // Another row or request created a user with the same values in the meantime.
     const late = free.filter(({ line }) => !created.has(line));
     const found = late.length === 0 ? [] : await this.users.findConflicts(late, null);
     found.forEach(({ line, field }) => fields.set(line, field));

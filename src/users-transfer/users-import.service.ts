@@ -116,7 +116,8 @@ export class UsersImportService {
       return (await stored) ? [rows, md5] : null;
     } catch (error) {
       await stored.catch(() => undefined);
-      await this.operations.discard(actor, operation_id);
+      // Without a place now, the runner removes the operation later.
+      await this.operations.discard(actor, operation_id).catch(() => undefined);
       throw error;
     }
   }

@@ -49,8 +49,8 @@ describe('statements of a bulk change', () => {
     expect(statements.length).toBeLessThanOrEqual(8);
   });
 
-  it('sends at most 14 statements to change the roles of one user', async () => {
+  it('sends at most 16 statements to change the roles of one user', async () => {
     const statements = await change({ roles: ['carrier_administrator'] });
-    expect(statements.length).toBeLessThanOrEqual(14);
+    expect(statements.length).toBeLessThanOrEqual(16);
   });
 });

@@ -1,4 +1,5 @@
 import { OperationBatchesRepository } from '../../src/operations/operation-batches.repository';
+import { createKey } from '../support/keys';
 import { addManyUsers, ended } from '../support/many-users';
 import { TestService } from '../support/service';
 import { until } from '../support/until';
@@ -6,6 +7,7 @@ import { until } from '../support/until';
 jest.setTimeout(120_000);
 
 const many = 10_001;
+const manager = { roles: ['carrier_administrator'] };
 
 describe('the turns of operations', () => {
   let service: TestService;
@@ -14,17 +16,13 @@ describe('the turns of operations', () => {
   });
   afterAll(() => service.close());
 
-  it('gives the next turn to the actor whose last batch is the longest ago (B31)', async () => {
-    const id = (number: number) => `018f0000-0000-7000-8000-00000000000${number}`;
-    const [a, b, key] = [id(1), id(2), id(2)];
-    /** Operation, kind of actor, actor, seconds since the last progress, whether it has begun. */
-    const operations: [string, string, string, number, boolean][] = [
-      [id(3), 'user', a, 10, true],
-      [id(4), 'user', a, 60, false],
-      [id(5), 'user', b, 5, false],
-      [id(6), 'key', key, 20, true],
-    ];
-    for (const [operation_id, actor_type, actor_id, seconds, begun] of operations)
+  const id = (number: number) => `018f0000-0000-7000-8000-00000000000${number}`;
+  /** Operation, kind of actor, actor, seconds since the last progress, whether it has begun. */
+  type Accepted = [string, string, string, number, boolean];
+
+  async function accept(operations: Accepted[]): Promise<OperationBatchesRepository> {
+    await service.rows('delete from operations');
+    for (const operation of operations)
       await service.rows(
         `
           insert into operations (
@@ -34,14 +32,82 @@ describe('the turns of operations', () => {
             $1, 'import', 'user:import', 'running', $2, $3, '{}', now() + interval '1 hour' - make_interval(secs => $4),
             case when $5 then now() end
           )`,
-        [operation_id, actor_type, actor_id, seconds, begun],
+        operation,
       );
-    const batches = service.app.get(OperationBatchesRepository);
+    return service.app.get(OperationBatchesRepository);
+  }
+
+  it('gives the next turn to the actor whose last batch is the longest ago (B31)', async () => {
+    const batches = await accept([
+      [id(3), 'user', id(1), 10, true],
+      [id(4), 'user', id(1), 60, false],
+      [id(5), 'user', id(2), 5, false],
+      [id(6), 'key', id(7), 20, true],
+    ]);
     expect(await batches.findTurn([], [])).toBe(id(6));
     expect(await batches.findTurn([id(6)], [])).toBe(id(3));
     expect(await batches.findTurn([id(6)], [id(3)])).toBe(id(5));
     expect(await batches.findTurn([id(6), id(5)], [id(3)])).toBe(id(4));
     expect(await batches.findTurn([id(6), id(5), id(4)], [id(3)])).toBeNull();
+    await service.rows('delete from operations');
+  });
+
+  it('gives a carrier no more turns for more users, nor a user for more keys (B31)', async () => {
+    const [first, second] = [
+      await service.createUser({ carrier_id: 'north' }),
+      await service.createUser({ carrier_id: 'north' }),
+    ];
+    const other = await service.createUser({ carrier_id: 'south' });
+    const carriers = await accept([
+      [id(3), 'user', first.user_id, 1, true],
+      [id(4), 'user', second.user_id, 60, false],
+      [id(5), 'user', other.user_id, 5, true],
+    ]);
+    expect(await carriers.findTurn([], [])).toBe(id(5));
+    expect(await carriers.findTurn([id(5)], [])).toBe(id(4));
+    const { key_id } = await createKey(service, ['user:read']);
+    const keys = await accept([
+      [id(3), 'user', service.admin.user_id, 1, true],
+      [id(4), 'key', key_id, 60, false],
+      [id(5), 'user', other.user_id, 5, true],
+    ]);
+    expect(await keys.findTurn([], [])).toBe(id(5));
+    await service.rows('delete from operations');
+  });
+
+  it.each([
+    [3, 'import', 'a user with their API keys'],
+    [20, 'change', 'the users of a carrier'],
+  ])('accepts %i unfinished operations of the kind %s for %s (B31)', async (max, kind) => {
+    const login =
+      kind === 'import' ? { user_type: 'system', roles: ['administrator'] } : { carrier_id: 'full', ...manager };
+    const first = await service.loginAs(login);
+    const second =
+      kind === 'import'
+        ? { token: (await createKey(service, ['user:import', 'user:create'], {}, first)).key }
+        : await service.loginAs(login);
+    if (kind === 'change') await addManyUsers(service, many, 'full');
+    await service.rows(
+      `insert into operations (operation_id, kind, permission, status, actor_type, actor_id, request, progressed_at)
+       select uuid_v7(), $1, 'user:import', 'receiving', 'user', $2, '{}', now() + interval '1 hour'
+       from generate_series(1, $3::integer)`,
+      [kind, first.user_id, max],
+    );
+    const headers = { 'content-type': 'application/x-ndjson' };
+    const send = (by: { token: string }) =>
+      kind === 'import'
+        ? service.post('/user/import', { ...by, headers, body: '{}' })
+        : service.patch('/user/all?everyone=true', { ...by, body: { locale: 'it' } });
+    for (const by of [first, second]) {
+      const { status, body, headers: own } = await send(by);
+      expect([status, body.code, own['retry-after']]).toEqual([429, 'request.rate_limited', '30']);
+      expect(own['ratelimit-policy']).toBe(`"unfinished-operations";q=${max};qu="concurrent-requests"`);
+    }
+    expect(await service.rows('select 1 from operations where finished_at is null')).toHaveLength(max);
+    await service.rows(
+      'delete from operations where operation_id = any(array(select operation_id from operations limit 1))',
+    );
+    expect([200, 202]).toContain((await send(second)).status);
     await service.rows('delete from operations');
   });
 

@@ -1,6 +1,8 @@
 import type { PoolClient } from 'pg';
 import { singleWrites } from '../../../src/access/admission';
 import type { Admission } from '../../../src/access/admission';
+import { OperationRunner } from '../../../src/operations/operation-runner.service';
+import { addManyUsers, ended } from '../../support/many-users';
 import { password, type TestAnswer, type TestLogin, TestService } from '../../support/service';
 import { until } from '../../support/until';
 
@@ -9,7 +11,7 @@ const count = 20;
 /** Sends a request of the carrier, with a number of its own. */
 type Request = (index: number) => Promise<TestAnswer>;
 
-describe('changes that wait for the locks of a bulk change or an import', () => {
+describe('with four connections, changes that wait for locks', () => {
   let service: TestService;
   let holder: PoolClient;
   let manager: TestLogin;
@@ -89,7 +91,7 @@ describe('changes that wait for the locks of a bulk change or an import', () => 
   };
 
   it.each(Object.entries(kinds))(
-    'of one carrier leave logins, readiness and the changes of others their connections: %s (D30)',
+    'of one carrier leave connections for logins, readiness and the changes of others: %s (D30)',
     async (_kind, prepare) => {
       const request = await prepare();
       const sent = Promise.all(Array.from({ length: count }, (_, index) => request(index)));
@@ -109,7 +111,7 @@ describe('changes that wait for the locks of a bulk change or an import', () => 
     },
   );
 
-  it('lets the second actor of a carrier wait for the place of the first (D30)', async () => {
+  it('of a second actor wait for the place of the first actor of the carrier (D30)', async () => {
     const { user_id } = await user();
     const colleague = await service.loginAs({ carrier_id: 'north', roles: ['carrier_administrator'] });
     await lockUsers();
@@ -118,5 +120,46 @@ describe('changes that wait for the locks of a bulk change or an import', () => 
     await until(async () => waiting() === 1 && (await blocked()) === 1);
     await holder.query('rollback');
     expect((await Promise.all(sent)).map(({ status }) => status)).toEqual([200, 200]);
+  });
+
+  it('and batches of operations pass their turn on while their carrier has no place (D30, B31)', async () => {
+    await addManyUsers(service, 10_001, 'turns');
+    const change = await service.patch('/user/all?carrier_id=turns', { ...service.admin, body: { locale: 'fr' } });
+    const { operation_id } = await ended(service, change.body.operation_id);
+    const attacker = await service.loginAs({ carrier_id: 'turns', roles: ['carrier_administrator'] });
+    // Holds the one place that a carrier may have.
+    await holder.query('lock table login_counts in access exclusive mode');
+    const held = Promise.all(Array.from({ length: 5 }, () => service.get('/stats/overview', attacker)));
+    await until(async () => (await blocked()) === 1);
+    const accept = async (actor_id: string, name: string) => {
+      const [copy] = await service.rows<{ operation_id: string }>(
+        `insert into operations
+         select (jsonb_populate_record(operations, jsonb_build_object(
+           'operation_id', uuid_v7(), 'actor_id', $2::text, 'status', 'waiting', 'finished_at', null,
+           'started_at', null,
+           'processed', 0, 'changed', 0, 'total', 1, 'progressed_at', now() - interval '1 minute'
+         ))).*
+         from operations
+         where operation_id = $1
+         returning operation_id`,
+        [operation_id, actor_id],
+      );
+      await service.rows(
+        `insert into operation_batches (operation_id, number, user_ids)
+         select $1, 0, array[user_id] from users where name = $2`,
+        [copy?.operation_id, name],
+      );
+      return copy?.operation_id ?? '';
+    };
+    // With four connections, a process has one turn.
+    const own = await accept(attacker.user_id, 'turns-1');
+    const next = await accept(service.admin.user_id, 'turns-3');
+    await service.app.get(OperationRunner).passOn('change');
+    expect((await ended(service, next)).status).toBe('done');
+    const unfinished = 'select 1 from operations where finished_at is null';
+    expect(await service.rows(unfinished)).toHaveLength(1);
+    await holder.query('rollback');
+    await held;
+    expect((await ended(service, own)).status).toBe('done');
   });
 });
