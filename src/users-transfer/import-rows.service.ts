@@ -28,7 +28,7 @@ const takenCodes: Record<Conflict['field'], string> = {
   name: 'user.name_taken',
   email: 'user.email_taken',
 };
-const limitReached: FieldError = {
+const uncheckedRow: FieldError = {
   pointer: '',
   code: 'request.rate_limited',
   detail: 'was not checked, because there were too many conflicts in an hour',
@@ -111,7 +111,7 @@ export class ImportRowsService {
       const field = fields.get(user.line) ?? 'name';
       fail(user, { pointer: `/${field}`, code: takenCodes[field], detail: 'is taken' });
     }
-    users.filter(({ line }) => line >= end).forEach((user) => fail(user, limitReached));
+    users.filter(({ line }) => line >= end).forEach((user) => fail(user, uncheckedRow));
     failed.sort((one, other) => one.line - other.line);
     return { created: created.size, conflicts: taken.length, unchanged, failed };
   }
