@@ -130,9 +130,9 @@ select
   second_factors,
   carrier_id,
   now() as locked_at
-from users
+from users, (select set_config('lock_timeout', '1s', true) offset 0) patience
 where user_id = $3::uuid
-for no key update;
+for no key update of users;
 
 -- lockForLogin(user_id, undefined, '192.0.2.1')
 select
@@ -145,9 +145,9 @@ select
   second_factors,
   carrier_id,
   now() as locked_at
-from users
+from users, (select set_config('lock_timeout', '1s', true) offset 0) patience
 where user_id = $2::uuid
-for no key update;
+for no key update of users;
 
 -- findForLogin(user_id, null, '192.0.2.1')
 select
@@ -164,9 +164,9 @@ where user_id = $3::uuid;
 
 -- lock(user_id)
 select second_factors
-from users
+from users, (select set_config('lock_timeout', '1s', true) offset 0) patience
 where user_id = $1::uuid
-for no key update;
+for no key update of users;
 
 -- noteLogin({ user_id: user_id, ip: '192.0.2.1', unlocks: false })
 with

@@ -148,6 +148,8 @@ with rotated as (
         else $3::integer
       end
     )
+  -- A refresh that waits for a bulk end of sessions would hold a connection.
+  from (select set_config('lock_timeout', '500ms', true) offset 0) patience
   where session_id = $4::uuid and refresh_token_hash = $5 and (sessions.ended_at is null and sessions.expires_at > now())
   returning user_id, last_seen_at, expires_at
 )

@@ -28,15 +28,12 @@ const longWork = {
   },
 };
 
-/**
- * Changes of one user may wait for the locks of a bulk change. They leave a connection of the other
- * half, for logins and token checks. With two places, no carrier has both.
- */
+/** Changes of one user may wait for the locks of a bulk change. A connection stays free. */
 const writes = {
   provide: singleWrites,
   inject: [CONFIG, MetricsService],
   useFactory: (config: Config, metrics: MetricsService) => {
-    const placesMax = Math.max(2, Math.ceil(poolMaxOf(config) / 2) - 1);
+    const placesMax = Math.max(1, Math.ceil(poolMaxOf(config) / 2) - 1);
     const limits = { name: 'single-writes', work: 'changes of users', placesMax };
     const admission = new Admission({ ...limits, waitingPerActorMax: 100, patienceMs: 10_000 });
     metrics.beforeScrape(() => showWaiting('single writes', admission.waiting));

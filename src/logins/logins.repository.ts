@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { FactorKind } from '../access/actor';
 import { currentTime } from '../common/clock';
-import { sql, type SqlFragment } from '../common/query/sql';
+import { rawSql, sql, type SqlFragment } from '../common/query/sql';
 import type { StoredPassword } from '../credentials/credentials.service';
 import { Database } from '../database/database';
 import type { EventBase } from '../events/events.service';
@@ -14,6 +14,9 @@ import {
   userJoins,
 } from '../users/users.sql';
 import type { UserRecord } from '../users/users.dto';
+
+/** A login that waits longer for a bulk change returns 503, because it holds a connection. */
+const lockPatience = rawSql(`(select set_config('lock_timeout', '1s', true) offset 0) patience`);
 
 /** Identifies the user whose password is verified. A `login` is a name or an e-mail address. */
 export type LoginClaim = { login: string } | { user_id: string };
@@ -102,9 +105,9 @@ export class LoginsRepository {
       select
         ${loginState(ip, password_changed_at)},
         now() as locked_at
-      from users
+      from users, ${lockPatience}
       where user_id = ${user_id}::uuid
-      for no key update`);
+      for no key update of users`);
     // The user was purged since the password was verified.
     return row ?? { ...missingUser, locked_at: currentTime() };
   }
@@ -126,9 +129,9 @@ export class LoginsRepository {
   async lock(user_id: string | null): Promise<FactorKind[]> {
     const [row] = await this.database.runPrepared<{ second_factors: FactorKind[] }>(sql`
       select second_factors
-      from users
+      from users, ${lockPatience}
       where user_id = ${user_id}::uuid
-      for no key update`);
+      for no key update of users`);
     return row?.second_factors ?? [];
   }
 

@@ -65,7 +65,12 @@ export class OperationsService {
     private readonly admission: Admission,
   ) {}
 
-  /** Opens an operation and returns its id. @throws request.rate_limited */
+  /** Opens an operation whose rows are uploaded. @throws request.rate_limited */
+  openUpload(actor: Actor, request: OperationRequest): Promise<string> {
+    return this.admission.run(workOwnerOf(actor), () => this.open(actor, { ...request, receiving: true }));
+  }
+
+  /** Opens an operation and returns its id. */
   @Transactional()
   async open(
     actor: Actor,

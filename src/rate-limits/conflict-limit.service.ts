@@ -13,6 +13,7 @@ const limit: RateLimit = {
   window_seconds: 3_600,
   detail: 'Too many conflicts with names and e-mail addresses of other users.',
 };
+const countPatienceMs = 600_000;
 const conflictCodes: string[] = ['user.name_taken', 'user.email_taken'];
 
 /**
@@ -68,8 +69,9 @@ export class ConflictLimitService {
       return await work();
     } catch (error) {
       const { code = '' } = (error instanceof AppError ? error : fromDatabaseError(error)) ?? {};
-      // The counter may be locked by an import of the carrier.
-      const count = () => this.writes.run(workOwnerOf(actor), () => this.count(actor, 1));
+      // An import of the carrier may hold the counter. Without patience, a full queue would end the
+      // count, and reveal any number of names.
+      const count = () => this.writes.run(workOwnerOf(actor), () => this.count(actor, 1), undefined, countPatienceMs);
       // Parallel requests may have used up the limit since it was checked.
       if (conflictCodes.includes(code) && (await isHidden(code)) && (await count()) === 0) await this.assertOpen(actor);
       throw error;

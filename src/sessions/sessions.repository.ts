@@ -158,6 +158,8 @@ export class SessionsRepository {
               else ${idle_seconds.carrier}::integer
             end
           )
+        -- A refresh that waits for a bulk end of sessions would hold a connection.
+        from (select set_config('lock_timeout', '500ms', true) offset 0) patience
         where session_id = ${session_id}::uuid and refresh_token_hash = ${before} and ${liveSession}
         returning user_id, last_seen_at, expires_at
       )

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { type Actor, type Caller, isOneself } from '../access/actor';
+import { type Actor, type Caller, selfOf } from '../access/actor';
 import { addressKey } from '../common/ip';
 import { CredentialsService } from '../credentials/credentials.service';
 import type { Changes } from '../events/events.service';
@@ -109,7 +109,7 @@ export class UserMailsService {
     changes: Changes,
   ): Promise<void> {
     const { user_id, email, email_pending } = user;
-    const isOwn = isOneself(actor, user_id);
+    const isOwn = selfOf(actor) === user_id;
     if (changes.email === undefined && changes.email_pending === undefined && email_pending === null) return;
     const isRepeated = email_pending !== null && changes.email_pending === undefined;
     if (!isRepeated) {

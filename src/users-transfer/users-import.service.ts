@@ -55,11 +55,10 @@ export class UsersImportService {
   /** Stores the rows while they are uploaded. Creates users only once the file is complete. */
   private async create(actor: Actor, options: ImportOptions, file: UploadedFile): Promise<OperationResponse> {
     const request = { format: file.format, ...options };
-    const operation_id = await this.operations.open(actor, {
+    const operation_id = await this.operations.openUpload(actor, {
       kind: 'import',
       permission: 'user:import',
       request,
-      receiving: true,
     });
     const received = await this.receive(actor, operation_id, file);
     if (received === null) return this.operations.get(actor, operation_id);

@@ -15,7 +15,7 @@ interface Answered {
   body: string;
 }
 
-const inFlight = 20;
+const inFlight = 10;
 /** `npm run test:shutdown` repeats the shutdown under load 20 times. */
 const shutdowns = Number(process.env['SHUTDOWNS'] ?? 1);
 let database: TestDatabase;

@@ -117,7 +117,9 @@ describe('bulk changes within the request whose response never arrives', () => {
 
   it('replays a lost response to the same key, and rejects its used confirm token (F3)', async () => {
     const proxy = await TcpProxy.start(cluster.databaseUrl);
-    const doomed = await cluster.start({ DATABASE_URL: proxy.url, DATABASE_DIRECT_URL: cluster.databaseUrl });
+    // Four requests of one actor are held at the same time.
+    const urls = { DATABASE_URL: proxy.url, DATABASE_DIRECT_URL: cluster.databaseUrl };
+    const doomed = await cluster.start({ ...urls, DATABASE_POOL_MAX: '20' });
     const lost: { bulk: Bulk; query: string; response: Promise<string> }[] = [];
     try {
       for (const [method, confirmed] of [

@@ -1,3 +1,4 @@
+import { OperationRunner } from '../../src/operations/operation-runner.service';
 import { OperationBatchesRepository } from '../../src/operations/operation-batches.repository';
 import { createKey } from '../support/keys';
 import { addManyUsers, ended } from '../support/many-users';
@@ -136,4 +137,51 @@ describe('the turns of operations', () => {
     const result = `select locale, version, count(*)::integer from users where carrier_id = 'both' group by 1, 2`;
     expect(await service.rows(result)).toEqual([{ locale: 'de', version: 3, count: many }]);
   });
+});
+
+it('passes a turn on while the carrier has no connection for the batch (D30, B31)', async () => {
+  // A process has two connections for long work, and one turn. A carrier has one of the two.
+  const service = await TestService.start({ DATABASE_POOL_MAX: '4' });
+  const holder = await service.sql.connect();
+
+  await addManyUsers(service, 10_001, 'turns');
+  const change = await service.patch('/user/all?carrier_id=turns', { ...service.admin, body: { locale: 'fr' } });
+  const { operation_id } = await ended(service, change.body.operation_id);
+  const attacker = await service.loginAs({ carrier_id: 'turns', roles: ['carrier_administrator'] });
+  await service.get('/stats/overview', service.admin);
+  await holder.query('begin; lock table login_counts in access exclusive mode');
+  const held = Promise.all(Array.from({ length: 5 }, () => service.get('/stats/overview', attacker)));
+  const waits = `select 1 from pg_locks where relation = 'login_counts'::regclass and not granted`;
+  await until(async () => (await service.rows(waits)).length === 1);
+  const accept = async (actor_id: string, name: string) => {
+    const [copy] = await service.rows<{ operation_id: string }>(
+      `insert into operations
+         select (jsonb_populate_record(operations, jsonb_build_object(
+           'operation_id', uuid_v7(), 'actor_id', $2::text, 'status', 'waiting', 'finished_at', null,
+           'started_at', null,
+           'processed', 0, 'changed', 0, 'total', 1, 'progressed_at', now() - interval '1 minute'
+         ))).*
+         from operations
+         where operation_id = $1
+         returning operation_id`,
+      [operation_id, actor_id],
+    );
+    await service.rows(
+      `insert into operation_batches (operation_id, number, user_ids)
+         select $1, 0, array[user_id] from users where name = $2`,
+      [copy?.operation_id, name],
+    );
+    return copy?.operation_id ?? '';
+  };
+  const own = await accept(attacker.user_id, 'turns-1');
+  const next = await accept(service.admin.user_id, 'turns-3');
+  await service.app.get(OperationRunner).passOn('change');
+  expect((await ended(service, next)).status).toBe('done');
+  const unfinished = 'select 1 from operations where finished_at is null';
+  expect(await service.rows(unfinished)).toHaveLength(1);
+  await holder.query('rollback');
+  await held;
+  expect((await ended(service, own)).status).toBe('done');
+  holder.release();
+  await service.close();
 });

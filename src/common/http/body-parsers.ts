@@ -130,7 +130,7 @@ function faultIn(value: unknown, depth: number): FieldError | null {
   const isList = Array.isArray(value);
   const keys = isList ? null : Object.keys(value);
   const items: unknown[] = isList ? value : Object.values(value);
-  if (keys !== null && !keys.every(isKey))
+  if (keys?.some((key) => forbiddenKeys.includes(key) || !isText(key)) === true)
     return { pointer: '', code: 'field.unknown', detail: 'contains a key that is not allowed' };
   for (let index = 0; index < items.length; index++) {
     const fault = faultIn(items[index], depth + 1);
@@ -138,10 +138,6 @@ function faultIn(value: unknown, depth: number): FieldError | null {
       return { ...fault, pointer: `${pointerTo(keys?.[index] ?? String(index))}${fault.pointer ?? ''}` };
   }
   return null;
-}
-
-function isKey(key: string): boolean {
-  return !forbiddenKeys.includes(key) && isText(key);
 }
 
 function isText(text: string): boolean {

@@ -7,9 +7,7 @@ export const parametersMax = 200;
 const malformed = Symbol('malformed');
 
 /** Query parameters, and the errors of the query. */
-interface DecodedQuery extends RawQuery {
-  [malformed]?: FieldError[];
-}
+type DecodedQuery = RawQuery & { [malformed]?: FieldError[] };
 
 /** Returns whether a text has at least `max` separators, which separate more than `max` parts. */
 export function hasMore(text: string, separator: string, max: number): boolean {

@@ -1,5 +1,4 @@
 import { type ArgumentMetadata, ValidationPipe } from '@nestjs/common';
-import { invalid } from '../errors/app-error';
 import { readFields, type RequestClass } from './field-rules';
 
 /**
@@ -10,14 +9,7 @@ import { readFields, type RequestClass } from './field-rules';
  */
 export class BodyPipe extends ValidationPipe {
   constructor() {
-    super({
-      transform: true,
-      whitelist: true,
-      forbidNonWhitelisted: true,
-      forbidUnknownValues: true,
-      transformOptions: { exposeUnsetFields: false },
-      exceptionFactory: () => invalid({ pointer: '', code: 'field.malformed', detail: 'must be valid' }),
-    });
+    super({ transform: true, transformOptions: { exposeUnsetFields: false } });
   }
 
   override async transform(body: unknown, metadata: ArgumentMetadata): Promise<object> {

@@ -42,6 +42,7 @@ export class FactorsController {
   /** Add an authenticator app */
   @Post('totp')
   @Allow(undefined, { fresh: true, duringEnrollment: true })
+  @SingleWrite()
   @Endpoint({
     description:
       'Returns the secret of a new authenticator app (TOTP, RFC 6238: SHA-1, 6 digits, 30 s). ' +
@@ -59,6 +60,7 @@ export class FactorsController {
   @Post('totp/confirm')
   @HttpCode(200)
   @Allow(undefined, { fresh: true, duringEnrollment: true })
+  @SingleWrite()
   @Endpoint({
     description:
       'The code must be new: no code of the same or an earlier 30 seconds is accepted again, not even at login. ' +
@@ -75,6 +77,7 @@ export class FactorsController {
   @Post('recovery-codes')
   @HttpCode(200)
   @Allow(undefined, { fresh: true, duringEnrollment: true })
+  @SingleWrite()
   @Endpoint({
     description: 'The old codes stop working. Notifies the user by mail. Requires a confirmed factor.',
     answer: { status: 200, type: RecoveryCodesResponse, description: 'The new codes' },

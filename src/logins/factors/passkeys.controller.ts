@@ -3,6 +3,7 @@ import { ApiBody, ApiTags } from '@nestjs/swagger';
 import type { Actor } from '../../access/actor';
 import { Allow } from '../../access/allow.decorator';
 import { CurrentActor } from '../../access/caller.decorator';
+import { SingleWrite } from '../../access/long-work.decorator';
 import { Endpoint } from '../../common/http/endpoint.decorator';
 import { PasskeyEnrollmentService } from './passkey-enrollment.service';
 import {
@@ -23,6 +24,7 @@ export class PasskeysController {
   @HttpCode(200)
   @Allow(undefined, { fresh: true, duringEnrollment: true })
   @ApiBody({ type: CreatePasskeyOptionsRequest, required: false })
+  @SingleWrite()
   @Endpoint({
     description:
       'Returns options for `navigator.credentials.create()`. They require a discoverable credential and user ' +
@@ -43,6 +45,7 @@ export class PasskeysController {
   /** Add a passkey */
   @Post()
   @Allow(undefined, { fresh: true, duringEnrollment: true })
+  @SingleWrite()
   @Endpoint({
     description:
       'Adds the passkey that the browser created for the options. Members of `passkey` that the service does not ' +

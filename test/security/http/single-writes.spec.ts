@@ -1,8 +1,7 @@
 import type { PoolClient } from 'pg';
 import { singleWrites } from '../../../src/access/admission';
 import type { Admission } from '../../../src/access/admission';
-import { OperationRunner } from '../../../src/operations/operation-runner.service';
-import { addManyUsers, ended } from '../../support/many-users';
+import { newId } from '../../../src/common/random';
 import { password, type TestAnswer, type TestLogin, TestService } from '../../support/service';
 import { until } from '../../support/until';
 
@@ -11,14 +10,14 @@ const count = 20;
 /** Sends a request of the carrier, with a number of its own. */
 type Request = (index: number) => Promise<TestAnswer>;
 
-describe('with four connections, changes that wait for locks', () => {
+describe('changes that wait for locks', () => {
   let service: TestService;
   let holder: PoolClient;
   let manager: TestLogin;
   let other: TestLogin & { name: string };
   beforeAll(async () => {
-    // Two connections for long work, and two for everything else.
-    service = await TestService.start({ DATABASE_POOL_MAX: '4' });
+    // Two places for changes, of which a carrier has one.
+    service = await TestService.start({ DATABASE_POOL_MAX: '6' });
     manager = await service.loginAs({ carrier_id: 'north', roles: ['carrier_administrator'] });
     other = await service.loginAs({ carrier_id: 'south', roles: ['carrier_administrator'] });
     holder = await service.sql.connect();
@@ -78,6 +77,11 @@ describe('with four connections, changes that wait for locks', () => {
       await holder.query('select 1 from rate_limits where key <> all($1) for update', [before?.keys ?? []]);
       return create;
     },
+    'enrolments of a second factor': async () => {
+      await holder.query(`select 1 from users where user_id = $1 for update`, [manager.user_id]);
+      return () =>
+        service.post('/auth/factor/totp/confirm', { ...manager, body: { factor_id: newId(), code: '123456' } });
+    },
     'cancels of an operation': async () => {
       const [row] = await service.rows<{ operation_id: string }>(
         `insert into operations (operation_id, kind, permission, status, actor_type, actor_id, request)
@@ -122,44 +126,35 @@ describe('with four connections, changes that wait for locks', () => {
     expect((await Promise.all(sent)).map(({ status }) => status)).toEqual([200, 200]);
   });
 
-  it('and batches of operations pass their turn on while their carrier has no place (D30, B31)', async () => {
-    await addManyUsers(service, 10_001, 'turns');
-    const change = await service.patch('/user/all?carrier_id=turns', { ...service.admin, body: { locale: 'fr' } });
-    const { operation_id } = await ended(service, change.body.operation_id);
-    const attacker = await service.loginAs({ carrier_id: 'turns', roles: ['carrier_administrator'] });
-    // Holds the one place that a carrier may have.
-    await holder.query('lock table login_counts in access exclusive mode');
-    const held = Promise.all(Array.from({ length: 5 }, () => service.get('/stats/overview', attacker)));
-    await until(async () => (await blocked()) === 1);
-    const accept = async (actor_id: string, name: string) => {
-      const [copy] = await service.rows<{ operation_id: string }>(
-        `insert into operations
-         select (jsonb_populate_record(operations, jsonb_build_object(
-           'operation_id', uuid_v7(), 'actor_id', $2::text, 'status', 'waiting', 'finished_at', null,
-           'started_at', null,
-           'processed', 0, 'changed', 0, 'total', 1, 'progressed_at', now() - interval '1 minute'
-         ))).*
-         from operations
-         where operation_id = $1
-         returning operation_id`,
-        [operation_id, actor_id],
-      );
-      await service.rows(
-        `insert into operation_batches (operation_id, number, user_ids)
-         select $1, 0, array[user_id] from users where name = $2`,
-        [copy?.operation_id, name],
-      );
-      return copy?.operation_id ?? '';
+  it('count a conflict although other changes of the actor fill the queue (B25)', async () => {
+    const writes = service.app.get<Admission>(singleWrites);
+    const { name } = await service.createUser({ carrier_id: 'south' });
+    const { user_id } = await user();
+    const prober = await service.loginAs({ carrier_id: 'north', roles: ['carrier_administrator'] });
+    const owner = { actor: prober.user_id, user: prober.user_id, carrier: 'north' };
+    let open: () => void = () => undefined;
+    const gate = new Promise<void>((resolve) => (open = resolve));
+    let end: () => void = () => undefined;
+    const last = new Promise<void>((resolve) => (end = resolve));
+    const works = [writes.run(owner, () => gate)];
+    const probe = service.patch(`/user/${user_id}`, { ...prober, body: { name } });
+    await until(() => writes.waiting === 1);
+    const fill = () => {
+      while (writes.waiting < 100) works.push(writes.run(owner, refill));
     };
-    // With four connections, a process has one turn.
-    const own = await accept(attacker.user_id, 'turns-1');
-    const next = await accept(service.admin.user_id, 'turns-3');
-    await service.app.get(OperationRunner).passOn('change');
-    expect((await ended(service, next)).status).toBe('done');
-    const unfinished = 'select 1 from operations where finished_at is null';
-    expect(await service.rows(unfinished)).toHaveLength(1);
-    await holder.query('rollback');
-    await held;
-    expect((await ended(service, own)).status).toBe('done');
+    let isFilling = true;
+    const refill = async () => {
+      if (isFilling) fill();
+      await last;
+    };
+    fill();
+    open();
+    await until(() => writes.waiting === 101);
+    isFilling = false;
+    end();
+    expect((await probe).body.code).toBe('user.name_taken');
+    await Promise.all(works);
+    const counted = await service.rows<{ hits: number }>('select max(hits)::int as hits from rate_limits');
+    expect(counted[0]?.hits).toBeGreaterThan(0);
   });
 });

@@ -202,6 +202,21 @@ describe('a link with which the owner of a mailbox undoes changes', () => {
     expect((await use(link)).status).toBe(404);
   });
 
+  it('stays valid when an API key of the user drops a proposed address (R30, Z31)', async () => {
+    user = await service.loginAs({ roles: ['carrier_administrator'] });
+    const [role] = await service.rows<{ permissions: string[] }>(
+      `select permissions from roles where name = 'carrier_administrator'`,
+    );
+    const { key, key_id } = await createKey(service, role?.permissions ?? []);
+    await service.rows('update keys set created_by = $1 where key_id = $2', [user.user_id, key_id]);
+    await changePassword(password, another);
+    const link = await linkIn(/Subject: Your password was changed/);
+    expect((await propose(`dropped${++count}@example.net`, another)).status).toBe(202);
+    const dropped = await service.patch(`/user/${user.user_id}`, { token: key, body: { email: user.email } });
+    expect([dropped.status, dropped.body.email_pending]).toEqual([200, null]);
+    expect(await check(link)).toBe('not_me');
+  });
+
   it('is in no mail about a change by an administrator (R26)', async () => {
     await enrolApp(service, user);
     await service.rows('delete from one_time_tokens where user_id = $1', [user.user_id]);
