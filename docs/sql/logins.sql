@@ -130,7 +130,7 @@ select
   second_factors,
   carrier_id,
   now() as locked_at
-from users, (select set_config('lock_timeout', '1s', true) offset 0) patience
+from users, (select set_config('lock_timeout', '2s', true) offset 0) patience
 where user_id = $3::uuid
 for no key update of users;
 
@@ -145,7 +145,7 @@ select
   second_factors,
   carrier_id,
   now() as locked_at
-from users, (select set_config('lock_timeout', '1s', true) offset 0) patience
+from users, (select set_config('lock_timeout', '2s', true) offset 0) patience
 where user_id = $2::uuid
 for no key update of users;
 
@@ -164,7 +164,7 @@ where user_id = $3::uuid;
 
 -- lock(user_id)
 select second_factors
-from users, (select set_config('lock_timeout', '1s', true) offset 0) patience
+from users, (select set_config('lock_timeout', '2s', true) offset 0) patience
 where user_id = $1::uuid
 for no key update of users;
 

@@ -15,8 +15,8 @@ import {
 } from '../users/users.sql';
 import type { UserRecord } from '../users/users.dto';
 
-/** A login that waits longer for a bulk change returns 503, because it holds a connection. */
-const lockPatience = rawSql(`(select set_config('lock_timeout', '1s', true) offset 0) patience`);
+/** A login holds a connection while it waits for a bulk change. Deadlocks are found after 1 s. */
+const lockPatience = rawSql(`(select set_config('lock_timeout', '2s', true) offset 0) patience`);
 
 /** Identifies the user whose password is verified. A `login` is a name or an e-mail address. */
 export type LoginClaim = { login: string } | { user_id: string };
