@@ -2,7 +2,7 @@ import type { AppError } from '../common/errors/app-error';
 import { limitReached } from '../common/errors/limit-reached';
 import { type Actor, identityOf, selfOf } from './actor';
 
-/** The identities whose shares limit long work. */
+/** The identities whose shares of the places limit work. */
 export interface WorkOwner {
   /** the acting user or API key */
   actor: string;

@@ -33,12 +33,15 @@ function admittedBy(token: InjectionToken): Type<NestInterceptor> {
   return AdmissionInterceptor;
 }
 
+const LongWorkInterceptor = admittedBy(Admission);
+const SingleWriteInterceptor = admittedBy(singleWrites);
+
 /**
  * Marks a route that reads or changes many rows. Its requests take a place of the `Admission` for
  * the whole handler, so the handler must run one statement or transaction at a time.
  */
 export function LongWork(): MethodDecorator {
-  return applyDecorators(UseInterceptors(admittedBy(Admission)), ApiExtension('x-long-work', true));
+  return applyDecorators(UseInterceptors(LongWorkInterceptor), ApiExtension('x-long-work', true));
 }
 
 /**
@@ -46,5 +49,5 @@ export function LongWork(): MethodDecorator {
  * locks of a bulk change or an import of the same caller, so they take a place of `singleWrites`.
  */
 export function SingleWrite(): MethodDecorator {
-  return UseInterceptors(admittedBy(singleWrites));
+  return UseInterceptors(SingleWriteInterceptor);
 }

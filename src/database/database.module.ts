@@ -28,7 +28,7 @@ const longWork = {
   },
 };
 
-/** Changes of one user may wait for the locks of a bulk change. A connection stays free. */
+/** Changes of one user, which may wait for bulk changes, leave one connection for logins. */
 const writes = {
   provide: singleWrites,
   inject: [CONFIG, MetricsService],
