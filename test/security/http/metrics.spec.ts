@@ -30,6 +30,12 @@ describe('metrics with METRICS_TOKEN', () => {
     expect((await service.get('/metrics', { token: service.admin.token })).status).toBe(401);
   });
 
+  /** Returns the names of all series but those of recurring jobs, which come and go each minute. */
+  const series = async () => {
+    const names = [...parseScrape((await scrape()).text).keys()];
+    return names.filter((name) => !/^carrier_identity_job(s|_age_seconds)\{/.test(name));
+  };
+
   it('has a bounded number of series for any paths, methods and ids that clients send', async () => {
     const requests = async (round: number) => {
       for (let request = 0; request < 30; request++) {
@@ -44,9 +50,9 @@ describe('metrics with METRICS_TOKEN', () => {
     await requests(1);
     // The first scrape adds the series of scrapes.
     await scrape();
-    const before = parseScrape((await scrape()).text).size;
+    const before = await series();
     await requests(2);
-    expect(parseScrape((await scrape()).text).size).toBe(before);
+    expect((await series()).filter((name) => !before.includes(name))).toEqual([]);
   });
 
   it('contains neither users, addresses, ids nor tokens', async () => {
