@@ -11,7 +11,7 @@ import type { SqlFragment } from '../common/query/sql';
 const openMax = 2;
 /** Holders of the open snapshots. One each, so that no actor can occupy all of them. */
 const holders = new Set<string>();
-const alreadyRunning = 'You already have a running request of this kind. Wait until it ends, or close its connection.';
+const alreadyRunning = 'You or your carrier have a running request of this kind. Wait until it ends, or cancel it.';
 
 /**
  * A read-only snapshot of the database, to be read in batches for any length of time.
@@ -31,7 +31,7 @@ export class Snapshot {
   ) {}
 
   /**
-   * Opens a snapshot for a holder, such as a user.
+   * Opens a snapshot for a holder, such as a carrier.
    * @throws request.rate_limited if the holder has an open snapshot; service.overloaded if the
    * instance has no free snapshot
    */

@@ -17,7 +17,7 @@ const rowsPerFetch = 100;
 
 /** Users to export, and the form of their file. */
 export interface ExportRequest {
-  /** identity of the user; each holder has one export at a time */
+  /** carrier or user; each holder has one export at a time */
   holder: string;
   scope: Scope;
   conditions: Condition[];

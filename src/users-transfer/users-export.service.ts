@@ -66,8 +66,8 @@ export class UsersExportService {
    * Exports the users in the actor's scope that match a filter, from one snapshot.
    * Records the event before the first line, so that no export goes unrecorded. Password hashes
    * need `user:purge` and are left out for users that the actor may not change, because a hash
-   * gives access to its user. A user has one export at a time, API keys included, and a client that
-   * reads too slowly is disconnected, so that a few clients cannot take all places.
+   * gives access to its user. A carrier, or a System User with their API keys, has one export at a
+   * time, and a client that reads too slowly is disconnected, so that nobody takes all places.
    * @param gone ends the export and its database query
    * @throws access.denied, request.invalid, auth.reauthentication_required, request.rate_limited,
    * service.overloaded
@@ -126,10 +126,10 @@ export class UsersExportService {
   }
 }
 
-/** Returns the holder of an export. A user and their API keys share one. */
+/** Returns the holder of an export: the carrier, or a System User with their API keys. */
 function holderOf(actor: Actor): string {
-  const { user, actor: self } = workOwnerOf(actor);
-  return user ?? self;
+  const { carrier, user } = workOwnerOf(actor);
+  return carrier ?? user;
 }
 
 /** Reads the first lines, so that an early error still becomes an error response. */

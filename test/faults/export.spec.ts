@@ -4,6 +4,7 @@ import { createKey } from '../support/keys';
 import { TestService } from '../support/service';
 import { until } from '../support/until';
 
+const exporter = { carrier_id: 'big', roles: ['exporter'] };
 const snapshots = `
   select pid
   from pg_stat_activity
@@ -16,6 +17,9 @@ describe('interrupted exports', () => {
   beforeAll(async () => {
     service = await TestService.start();
     ({ url } = await service.listen());
+    await service.rows(`
+      insert into roles (name, user_types, permissions)
+      values ('exporter', '{carrier}', '{user:export}')`);
     // More data than all buffers between service and client hold.
     await service.rows(`
       insert into users (user_id, user_type, name, email, carrier_id, status, attributes)
@@ -93,6 +97,13 @@ describe('interrupted exports', () => {
     const third = await begin('format=csv', token);
     expect([third.statusCode, third.headers['retry-after']]).toEqual([503, '2']);
     expect((await service.get('/user', service.admin)).status).toBe(200);
+  });
+
+  it('allows one export to the users of a carrier together, so that two of them leave a place (D30)', async () => {
+    const [first, second] = [await service.loginAs(exporter), await service.loginAs(exporter)];
+    expect((await begin('format=csv', first.token)).statusCode).toBe(200);
+    expect((await begin('format=csv', second.token)).statusCode).toBe(429);
+    expect((await begin()).statusCode).toBe(200);
   });
 
   it('disconnects readers that trickle, so that two actors cannot occupy both places forever', async () => {
