@@ -1,4 +1,5 @@
 import { type ArgumentMetadata, ValidationPipe } from '@nestjs/common';
+import { plainToInstance } from 'class-transformer';
 import { readFields, type RequestClass } from './field-rules';
 
 /**
@@ -8,12 +9,10 @@ import { readFields, type RequestClass } from './field-rules';
  * the check 5 ms (H30).
  */
 export class BodyPipe extends ValidationPipe {
-  constructor() {
-    super({ transform: true, transformOptions: { exposeUnsetFields: false } });
-  }
-
-  override async transform(body: unknown, metadata: ArgumentMetadata): Promise<object> {
-    if (this.toValidate(metadata)) readFields(metadata.metatype as RequestClass, body);
-    return super.transform(body, metadata) as Promise<object>;
+  override transform(body: unknown, metadata: ArgumentMetadata): Promise<object> {
+    if (!this.toValidate(metadata)) return Promise.resolve(body as object);
+    const type = metadata.metatype as new () => object;
+    const fields = readFields(type as RequestClass, body);
+    return Promise.resolve(plainToInstance(type, fields, { exposeUnsetFields: false }));
   }
 }
