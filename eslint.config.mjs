@@ -81,15 +81,7 @@ const noBarrels = { selector: 'ExportAllDeclaration', message: 'No barrels: impo
 
 const shape = [
   only(TYPESCRIPT, [], {
-    'house/shape': [
-      'error',
-      {
-        selector: 'MethodDefinition[kind="constructor"] > FunctionExpression[params.length>6]',
-        message: 'At most 6 dependencies: split the class.',
-      },
-      noBarrels,
-      { selector: 'TSExportAssignment', message: 'Use named exports.' },
-    ],
+    'house/shape': ['error', noBarrels, { selector: 'TSExportAssignment', message: 'Use named exports.' }],
     'house/injection': [
       'error',
       {

@@ -1,5 +1,6 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { Actor, Caller } from '../access/actor';
+import { type Admission, singleWrites, workOwnerOf } from '../access/admission';
 import { AppError, invalid } from '../common/errors/app-error';
 import { CredentialsService } from '../credentials/credentials.service';
 import { LoginsService } from '../logins/logins.service';
@@ -22,6 +23,7 @@ export class AuthService {
     private readonly sessions: SessionsService,
     private readonly responses: LoginResponses,
     private readonly tokens: AccessTokens,
+    @Inject(singleWrites) private readonly writes: Admission,
   ) {}
 
   /**
@@ -83,11 +85,9 @@ export class AuthService {
       throw invalid({ pointer, code: 'password.unchanged', detail: 'must differ from the current password' });
     const checked = await this.credentials.checkNewPassword(new_password, verified, pointer);
     const password_hash = await this.credentials.hashNewPassword(checked, actor);
-    await this.passwords.setPassword(actor, actor.user_id, password_hash, {
-      event: 'password.changed',
-      except_session_id: actor.session_id,
-      verified,
-    });
+    const change = { event: 'password.changed' as const, except_session_id: actor.session_id, verified };
+    const set = () => this.passwords.setPassword(actor, actor.user_id, password_hash, change);
+    await this.writes.run(workOwnerOf(actor), set);
   }
 
   private async sessionToEnd(access_token: string | null, refresh_token: string | undefined): Promise<string> {

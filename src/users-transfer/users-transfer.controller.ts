@@ -65,7 +65,7 @@ const exportDescription = [
     'A cell that a spreadsheet would run as a formula (`= + - @`, tab or line break, also after apostrophes) ' +
     'gets one more apostrophe, which an import removes. The same applies to each part of a cell after `;`, tab or ' +
     'line break, where spreadsheets of some languages split cells; in `attributes`, the `;` becomes `\\u003b`.',
-  'A user and their API keys have one export at a time; a second export returns 429. ' +
+  'A carrier, or a System User with their API keys, has one export at a time; a second export returns 429. ' +
     'A client that reads nothing for 30 seconds, or less than 16 KiB per second for long, is disconnected.',
   'The audit log records each export. If an export fails midway, the connection closes before the end of the body.',
 ].join('\n');
