@@ -1,5 +1,5 @@
 import { RequestMethod } from '@nestjs/common';
-import { METHOD_METADATA, PATH_METADATA } from '@nestjs/common/constants';
+import { INTERCEPTORS_METADATA, METHOD_METADATA, PATH_METADATA } from '@nestjs/common/constants';
 import { ModulesContainer, Reflector } from '@nestjs/core';
 import type { FastifyInstance } from 'fastify';
 import { accessRule, type AccessRule } from '../../src/access/allow.decorator';
@@ -57,6 +57,23 @@ const longRoutes = [
   'POST /user/operation/{operation_id}/undo',
 ];
 
+/**
+ * The changes by users and keys whose requests take no place for the whole handler. A new user and a
+ * new own password take one after the hash, and an import takes one for each batch. The others wait
+ * for no lock of a bulk change, or for at most 2 s, or are limited to a few in an hour.
+ */
+const unadmittedChanges = [
+  'POST /auth/email',
+  'POST /auth/introspect',
+  'POST /auth/password',
+  'POST /auth/reauthenticate',
+  'POST /auth/reauthenticate/options',
+  'POST /mail/{mail_id}/retry',
+  'POST /user/create',
+  'POST /user/export/link',
+  'POST /user/import',
+];
+
 /** The required operations, whose methods and paths never change. */
 const promised = [
   'DELETE /user/all',
@@ -81,9 +98,12 @@ const staticFiles = /^\/(docs|console)(\/|$)/;
 describe('routes', () => {
   let service: TestService;
   let declared: Map<string, AccessRule | undefined>;
+  let admitted: Set<string>;
   beforeAll(async () => {
     service = await TestService.start();
-    declared = declaredRoutes(service);
+    const handlers = [...handlersOf(service)];
+    declared = new Map(handlers.map(([route, handler]) => [route, ruleOf(service, handler)]));
+    admitted = new Set(handlers.filter(([, handler]) => isAdmitted(handler)).map(([route]) => route));
   });
   afterAll(() => service.close());
 
@@ -122,6 +142,12 @@ describe('routes', () => {
     expect(lists.filter((route) => !/\/factor\//.test(route) && !long.includes(route))).toEqual([]);
   });
 
+  it('admits every other change by a user or key, with listed exceptions (D30)', () => {
+    const changes = [...declared].filter(([route, rule]) => rule?.login !== null && !/^(GET|HEAD) /.test(route));
+    const unadmitted = changes.map(([route]) => route).filter((route) => !admitted.has(route));
+    expect(unadmitted.sort()).toEqual(unadmittedChanges);
+  });
+
   it('responds to any other method with 405 and Allow', async () => {
     const table = routerTable(service.app.getHttpAdapter().getInstance());
     expect(table.length).toBeGreaterThan(100);
@@ -153,12 +179,9 @@ describe('routes', () => {
   });
 });
 
-/**
- * Returns the routes of all controllers with their access rules, in the notation of the document.
- */
-function declaredRoutes(service: TestService): Map<string, AccessRule | undefined> {
-  const reflector = service.app.get(Reflector);
-  const routes = new Map<string, AccessRule | undefined>();
+/** Returns the handlers of all controllers by their routes, in the notation of the document. */
+function handlersOf(service: TestService): Map<string, () => void> {
+  const routes = new Map<string, () => void>();
   for (const module of service.app.get(ModulesContainer).values()) {
     for (const { metatype } of module.controllers.values()) {
       const { prototype } = metatype as { prototype: Record<string, () => void> };
@@ -177,14 +200,21 @@ function declaredRoutes(service: TestService): Map<string, AccessRule | undefine
           .flatMap((part) => part.split('/'))
           .filter(Boolean)
           .join('/')}`;
-        routes.set(
-          `${RequestMethod[method]} ${braced(path)}`,
-          reflector.get<AccessRule | undefined>(accessRule, handler),
-        );
+        routes.set(`${RequestMethod[method]} ${braced(path)}`, handler);
       }
     }
   }
   return routes;
+}
+
+function ruleOf(service: TestService, handler: () => void): AccessRule | undefined {
+  return service.app.get(Reflector).get<AccessRule | undefined>(accessRule, handler);
+}
+
+/** Returns whether a handler takes a place of an `Admission`. */
+function isAdmitted(handler: () => void): boolean {
+  const interceptors = (Reflect.getMetadata(INTERCEPTORS_METADATA, handler) ?? []) as { name: string }[];
+  return interceptors.some(({ name }) => name === 'AdmissionInterceptor');
 }
 
 /** Returns the routes of the Fastify router, parsed from the tree that it prints. */
