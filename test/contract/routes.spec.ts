@@ -59,8 +59,8 @@ const longRoutes = [
 
 /**
  * The changes by users and keys whose requests take no place for the whole handler. A new user and
- * a new own password take one after the hash, and an import takes one for each batch. The others wait
- * for no lock of a bulk change, or for at most 2 s, or are limited to a few in an hour.
+ * a new own password take one after the hash, and an import takes one for each batch. The others
+ * wait for no lock of a bulk change, or for at most 2 s, or are limited to a few in an hour.
  */
 const unadmittedChanges = [
   'POST /auth/email',
