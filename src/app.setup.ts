@@ -115,6 +115,12 @@ export async function createApp(config: Config, limits: Partial<BodyLimits> = {}
   return app;
 }
 
+/** Returns the halves of `/0`, which Fastify refuses, and every other network as it is. */
+function halves(network: string): string[] {
+  if (!network.endsWith('/0')) return [network];
+  return network.includes(':') ? ['::/1', '8000::/1'] : ['0.0.0.0/1', '128.0.0.0/1'];
+}
+
 function createAdapter(config: Config): FastifyAdapter {
   return new FastifyAdapter({
     // The service has no Express middleware.
@@ -124,7 +130,7 @@ function createAdapter(config: Config): FastifyAdapter {
     // One logger for all requests. Log lines name the request id themselves, because a child logger
     // per request would cost more than most requests log.
     childLoggerFactory: (logger: FastifyBaseLogger) => logger,
-    trustProxy: config.TRUST_PROXY.length > 0 ? config.TRUST_PROXY : false,
+    trustProxy: config.TRUST_PROXY.length > 0 ? config.TRUST_PROXY.flatMap(halves) : false,
     genReqId: requestIdOf,
     requestIdHeader: false,
     // No route needs escapes. Paths with escapes get 404, so that a proxy and the router cannot

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AppError, type FieldError, invalid } from '../errors/app-error';
 import { pointerTo } from './field-rules';
-import { hasMore, parametersMax } from './query-string';
+import { hasMoreParts, parametersMax } from './query-string';
 import { noFile, registerUploads, takesUpload } from './upload';
 
 declare module 'fastify' {
@@ -75,7 +75,7 @@ function readBody(request: FastifyRequest, body: Buffer): Body | undefined {
 }
 
 function readForm(text: string): Body {
-  if (hasMore(text, '&', parametersMax)) throw tooManyFields();
+  if (hasMoreParts(text, '&', parametersMax)) throw tooManyFields();
   const fields: Body = {};
   for (const [name, value] of new URLSearchParams(text)) {
     if (name === '__proto__' || Object.hasOwn(fields, name))

@@ -1,5 +1,5 @@
 import { FirstAdministrator } from '../../../src/recovery/first-administrator.service';
-import { TestService } from '../../support/service';
+import { adminEmail, password, TestService } from '../../support/service';
 
 const perMinute = 20;
 const limits = { LOGIN_ATTEMPTS_PER_ADDRESS_PER_MINUTE: String(perMinute) };
@@ -85,6 +85,18 @@ describe('logins from one address behind a proxy', () => {
     );
     expect(statuses(untrusted)).toEqual([...looked(perMinute), ...refused(10)]);
   });
+});
+
+it.each([
+  ['0.0.0.0/0', '192.0.2.9', '198.51.100.7'],
+  ['::/0', '2001:db8::9', '2001:db8::7'],
+])('starts with a proxy network of all addresses, and believes it: %s (L9)', async (TRUST_PROXY, proxy, ip) => {
+  const service = await TestService.start({ TRUST_PROXY });
+  const body = { login: adminEmail, password };
+  const login = await service.post('/auth/login', { body, ip: proxy, headers: { 'x-forwarded-for': ip } });
+  const { body: sessions } = await service.get('/auth/session/list', { token: login.body.access_token });
+  expect(sessions.items.map((session: { ip: string }) => session.ip)).toContain(ip);
+  await service.close();
 });
 
 describe('the first administrator', () => {
