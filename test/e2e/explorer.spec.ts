@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { gunzipSync } from 'node:zlib';
 import type { AxeResults } from 'axe-core';
-import { dump, load } from 'js-yaml';
+// eslint-disable-next-line @typescript-eslint/no-require-imports -- the object whose functions the service calls
+import yaml = require('js-yaml');
 import type { Browser, Locator, Page } from 'playwright-core';
 import { openBrowser } from '../support/browser';
 import { committedDocument } from '../support/document';
@@ -53,18 +54,15 @@ describe('the API explorer', () => {
 
   it('serializes openapi.yaml once, not on each anonymous request', async () => {
     const url = `${base}/docs/openapi.yaml`;
+    const serialized = jest.spyOn(yaml, 'dump');
     const sent = await fetchRaw(url, { 'accept-encoding': 'gzip' });
     expect(sent.headers).toMatchObject({ 'content-type': 'text/yaml; charset=utf-8', 'content-encoding': 'gzip' });
     const plain = await fetchRaw(url, {});
     expect(gunzipSync(sent.body).equals(plain.body)).toBe(true);
     const servers = [{ url: '/', description: 'This service' }];
-    expect(load(plain.body.toString())).toEqual({ ...committedDocument, servers });
-    const serialization = await cpuOf(() => dump(committedDocument, { noRefs: true }));
-    const requests = 30;
-    const all = await cpuOf(async () => {
-      for (let request = 0; request < requests; request++) await fetchRaw(url, {});
-    });
-    expect(all).toBeLessThan((requests / 2) * serialization);
+    expect(yaml.load(plain.body.toString())).toEqual({ ...committedDocument, servers });
+    await fetchRaw(url, { 'accept-encoding': 'gzip' });
+    expect(serialized).toHaveBeenCalledTimes(1);
   });
 
   /** The tests use one page in order: rendering the page takes most of the time. */
@@ -153,11 +151,3 @@ describe('the API explorer', () => {
     });
   });
 });
-
-/** Returns the CPU time of a function in milliseconds. */
-async function cpuOf(work: () => unknown): Promise<number> {
-  const before = process.cpuUsage();
-  await work();
-  const { user, system } = process.cpuUsage(before);
-  return (user + system) / 1_000;
-}
