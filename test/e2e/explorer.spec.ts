@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { gunzipSync } from 'node:zlib';
 import type { AxeResults } from 'axe-core';
-// eslint-disable-next-line @typescript-eslint/no-require-imports -- the object whose functions the service calls
+// eslint-disable-next-line @typescript-eslint/no-require-imports -- the test replaces a function
 import yaml = require('js-yaml');
 import type { Browser, Locator, Page } from 'playwright-core';
 import { openBrowser } from '../support/browser';
