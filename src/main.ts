@@ -6,10 +6,12 @@ import { writeNow } from './common/log-stream';
 import { name, version } from './common/project';
 import { type Config, consoleUrl, docsUrl, loadConfig, serviceUrl, withDatabase } from './config/config';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres/embedded-postgres';
+import { findPlace } from './embedded-postgres/postgres-place';
 import { prepareDatabase } from './database/migrate';
 import { storeAddress } from './config/running-address';
 import { setUpProcess } from './process-setup';
 import type { Served, Serving } from './serving';
+import { assertCanListen, checkAdministrator } from './start-checks';
 import { explainStartFault, withoutInput } from './start-fault';
 
 /**
@@ -29,12 +31,21 @@ async function start(): Promise<void> {
   setUpProcess();
   let config = loadConfig();
   shutdownDelayMs = config.SHUTDOWN_DELAY_SECONDS * 1_000;
-  for (const warning of config.warnings) createLogger(config.LOG_LEVEL).warn(warning);
+  const logger = createLogger(config.LOG_LEVEL);
+  for (const warning of config.warnings) logger.warn(warning);
+  const isFirst = config.embedded && (await findPlace(config.DATA_DIR)) === null;
+  // Beside an existing database, a process that is stopping may still have the port.
+  if (isFirst || !config.embedded) await assertCanListen(config);
+  if (isFirst) await checkAdministrator(config);
   if (config.embedded) {
-    postgres = await startEmbeddedPostgres(config.DATA_DIR);
+    logger.info(`${isFirst ? 'creates' : 'starts'} the database in ${config.DATA_DIR}`);
+    const onWait = () => logger.warn('waits up to 30 s for the process that uses DATA_DIR to stop');
+    postgres = await startEmbeddedPostgres(config.DATA_DIR, { onWait });
     config = withDatabase(config, postgres.url);
   }
-  if (stopping === null) await prepareDatabase(config, new NestLog(createLogger(config.LOG_LEVEL)));
+  logger.info('prepares the database');
+  if (stopping === null) await prepareDatabase(config, new NestLog(logger));
+  logger.info('starts the service');
   if (stopping === null) await serve(config);
 }
 
@@ -56,7 +67,7 @@ async function servingOf(config: Config): Promise<Serving> {
  * Prints the addresses of the service to the terminal, or otherwise as JSON log lines.
  * The one-time link is printed as plain text and never logged.
  */
-function announce(config: Config, { port, link }: Served): void {
+function announce(config: Config, { port, link, hasUnusedLink }: Served): void {
   const lines = [
     `${name} ${version} listens on ${config.HOST}:${port}`,
     `  API       ${serviceUrl(config)}`,
@@ -65,10 +76,11 @@ function announce(config: Config, { port, link }: Served): void {
   ];
   const invitation = [
     '',
-    'The first administrator is "administrator". Set the password with this link. It works once, within an hour:',
+    `The first administrator is "administrator". For a new link: ${recoverCommand}`,
+    'Set the password with this link. It works once, within an hour:',
     `  ${link}`,
-    `(for a new link: ${recoverCommand})`,
   ];
+  if (hasUnusedLink) lines.push(`The first administrator has no password yet. For a new link: ${recoverCommand}`);
   const shown = lines.map((line) => shownLine(line)).join('');
   writeNow(link === null ? shown : `${shown}${invitation.join('\n')}\n`);
 }
@@ -86,6 +98,7 @@ function shownLine(text: string, fields?: Record<string, unknown>): string {
  */
 function stop(code: number, reason?: NodeJS.Signals): Promise<void> {
   stopping ??= (async () => {
+    void postgres?.leave();
     if (reason !== undefined) writeNow(shownLine(`${name} stops: ${reason}`, { reason }));
     const deadline = setTimeout(() => {
       writeNow(logLine('error', `${name} exits: it could not stop in time`, { reason }));

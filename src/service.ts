@@ -52,7 +52,8 @@ export class Service implements Serving {
     if (servesMetrics) await serveMetricsPort(this.config, () => metrics.render());
     await this.app.listen({ port, host, backlog });
     const { port: listened } = this.app.getHttpServer().address() as AddressInfo;
-    return { port: listened, link: (await administrators?.ensure()) ?? null };
+    const link = (await administrators?.ensure()) ?? null;
+    return { port: listened, link, hasUnusedLink: link === null && (await administrators?.isInvited()) === true };
   }
 
   leave(): void {

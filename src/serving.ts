@@ -3,6 +3,8 @@ export interface Served {
   port: number;
   /** one-time link with which the first administrator sets a password */
   link: string | null;
+  /** whether an earlier start printed such a link, which was not used */
+  hasUnusedLink: boolean;
 }
 
 /** Runs the service, in this process or in its workers. */

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { accessSync, chmodSync, constants, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readSecretFiles } from './secret-files';
 import { type Settings, settings } from './settings';
@@ -52,6 +52,7 @@ export function loadConfig(environment?: NodeJS.ProcessEnv): Config {
   ];
   if (read.success && faults.length === 0) faults.push(...crossFaults(read.data));
   if (!read.success || faults.length > 0) throw new ConfigError(faults);
+  if (read.data.DATABASE_URL === undefined) makeWritable(read.data.DATA_DIR);
   const { DATABASE_URL = '', APP_SECRET, DATABASE_DIRECT_URL, ...rest } = read.data;
   const PUBLIC_URL = rest.PUBLIC_URL ?? `http://localhost:${rest.PORT}`;
   const origins = rest.WEBAUTHN_ORIGINS.length > 0 ? rest.WEBAUTHN_ORIGINS : [PUBLIC_URL];
@@ -140,16 +141,23 @@ function secretsOf({ APP_SECRET, APP_SECRET_PREVIOUS }: Settings): (string | und
   return [APP_SECRET, APP_SECRET_PREVIOUS];
 }
 
+/** Creates the directory of the service. @throws ConfigError if this process cannot write to it */
+function makeWritable(dataDir: string): void {
+  try {
+    mkdirSync(dataDir, { recursive: true, mode: 0o711 });
+    accessSync(dataDir, constants.W_OK | constants.X_OK);
+  } catch (error) {
+    throw new ConfigError([`DATA_DIR: cannot be used: ${(error as Error).message}`]);
+  }
+}
+
 /**
  * Returns the secret of this installation, generated on the first start.
  * Only for the embedded database: several instances must share a configured secret.
  */
 function generatedSecret(dataDir: string): string {
   const file = join(dataDir, 'app-secret');
-  if (!existsSync(file)) {
-    mkdirSync(dataDir, { recursive: true, mode: 0o711 });
-    writeFileSync(file, randomBytes(32).toString('base64url'), { mode: 0o600, flag: 'wx' });
-  }
+  if (!existsSync(file)) writeFileSync(file, randomBytes(32).toString('base64url'), { mode: 0o600, flag: 'wx' });
   chmodSync(file, 0o600);
   return readFileSync(file, 'utf8').trim();
 }

@@ -78,5 +78,5 @@ export async function setupConsole(app: NestFastifyApplication, basePath: string
     });
     return `${beforeNonce}${nonce}${afterNonce}`;
   };
-  for (const path of [root, `${root}/`, `${root}/*`]) fastify.get(path, page);
+  for (const path of [root, `${root}/`, `${root}/*`]) fastify.get(path, { exposeHeadRoute: true }, page);
 }

@@ -66,7 +66,7 @@ function asset(type: string, file: string): ServedFile {
 function serve(fastify: FastifyInstance, path: string, { type, content }: ServedFile, onRequest: OnRequest): void {
   const plain = computedOnce(content);
   const compressed = computedOnce(() => compress(plain(), { level: 9 }));
-  fastify.get(path, { onRequest }, async ({ headers }, reply) => {
+  fastify.get(path, { onRequest, exposeHeadRoute: true }, async ({ headers }, reply) => {
     void reply.headers({ 'content-type': type, 'cache-control': 'public, max-age=300', vary: 'Accept-Encoding' });
     if (!acceptsGzip.test(headers['accept-encoding'] ?? '')) return plain();
     return reply.header('content-encoding', 'gzip').send(await compressed());

@@ -30,6 +30,11 @@ export interface EmbeddedPostgres {
   /** true if a killed process left the server running; it keeps the settings of its start */
   adopted: boolean;
   /**
+   * Shows that this process will stop: a start on the same `DATA_DIR` waits for its end. Ignores
+   * failures.
+   */
+  leave(): Promise<void>;
+  /**
    * Stops the server, adopted or not, and waits for its end. Further calls return the same promise.
    */
   stop(): Promise<void>;
@@ -37,8 +42,21 @@ export interface EmbeddedPostgres {
 
 const DATABASE = 'carrier_identity';
 const START_TIMEOUT_MS = 30_000;
+/** Name of the lock's connection, which other processes see. The name of a stopping one ends so. */
+const OWNER = `carrier-identity ${process.pid}`;
+const LEAVING = ' stops';
 /** Arbitrary key, the same in all versions of the service. */
 const LOCK_KEY = 1_667_330_162;
+
+/** Takes the lock, and returns null, or returns the name of its holder. */
+const lockSql = `
+  select case when not pg_try_advisory_lock($1) then coalesce((
+    select application_name
+    from pg_locks
+    join pg_stat_activity using (pid)
+    where locktype = 'advisory' and objid = $1::bigint::oid and granted
+    limit 1
+  ), '') end as holder`;
 
 const SETTINGS = {
   listen_addresses: '127.0.0.1',
@@ -56,23 +74,25 @@ const SETTINGS = {
  * of 127.0.0.1. The server outlives this process unless `stop()` is called.
  * @param dataDir created with mode 0700 if missing; as root with mode 0711, so that the server's
  * account can pass through
+ * Waits up to 30 s for a process that stops and uses the same `dataDir`.
  * @param options.settings server settings, passed as `-c name=value`
+ * @param options.onWait called once if it waits for another process
  * @throws EmbeddedPostgresError if another process uses `dataDir`, or PostgreSQL cannot run here
  */
 export async function startEmbeddedPostgres(
   dataDir: string,
-  options: { settings?: Record<string, string> } = {},
+  { settings = {}, onWait = () => undefined }: { settings?: Record<string, string>; onWait?: () => void } = {},
 ): Promise<EmbeddedPostgres> {
   return explained(dataDir, async () => {
     const place = await preparePlace(dataDir);
     const binaries = await locateBinaries(place.account, place.account ? STATE_DIRECTORY : place.home);
     if (!(await hasCluster(place.cluster))) await createCluster(place, binaries);
-    const { postmaster, lock, adopted } = await acquireServer(place, binaries, { ...SETTINGS, ...options.settings });
-    const stop = holdLock(place, binaries, postmaster, lock);
+    const { postmaster, lock, adopted } = await acquireServer(place, binaries, { ...SETTINGS, ...settings }, onWait);
+    const { leave, stop } = holdLock(place, binaries, postmaster, lock);
     try {
       await createDatabase(lock);
       await removeLeftovers(place.home, UNFINISHED_PREFIX);
-      return { url: await urlOf(place, postmaster), directory: place.cluster, adopted, stop };
+      return { url: await urlOf(place, postmaster), directory: place.cluster, adopted, leave, stop };
     } catch (error) {
       await stop();
       throw error;
@@ -117,22 +137,30 @@ async function explained<T>(dataDir: string, work: () => Promise<T>): Promise<T>
  * Connects to the server of this cluster and takes the lock of its owner. Starts a server if none
  * runs.
  */
-async function acquireServer(place: Place, binaries: string, settings: Record<string, string>) {
+async function acquireServer(
+  place: Place,
+  binaries: string,
+  settings: Record<string, string>,
+  onWait: () => void,
+): Promise<{ postmaster: Postmaster; lock: Client; adopted: boolean }> {
+  let onFirstWait = onWait;
   const deadline = performance.now() + START_TIMEOUT_MS;
   for (;;) {
     const adopted = (await findPostmaster(place.cluster)) !== null;
     const trouble = adopted ? 'its server accepts no connections' : await launchServer(place, binaries, settings);
     const postmaster = await findPostmaster(place.cluster);
     const lock = postmaster && (await takeLock(place, postmaster));
-    if (lock === 'in use') {
+    const isLate = performance.now() > deadline;
+    if (typeof lock === 'string' && (isLate || !lock.endsWith(LEAVING))) {
       throw new EmbeddedPostgresError(
-        `Another process uses this DATA_DIR (${place.cluster}, server process ${postmaster?.pid}). ` +
+        `Another process uses this DATA_DIR (${place.cluster}, ${lock.replace('carrier-identity', 'process')}). ` +
           'Stop the other process, or choose another DATA_DIR.',
       );
     }
-    if (postmaster && lock) return { postmaster, lock, adopted };
-    if (performance.now() > deadline)
-      throw new Error(`${trouble ?? 'its server stopped again'}; gave up after ${START_TIMEOUT_MS / 1000} s`);
+    if (postmaster && lock instanceof Client) return { postmaster, lock, adopted };
+    if (adopted) onFirstWait();
+    if (adopted) onFirstWait = () => undefined;
+    if (isLate) throw new Error(`${trouble ?? 'its server stopped again'}; gave up after ${START_TIMEOUT_MS / 1000} s`);
     await delay(50);
   }
 }
@@ -151,6 +179,7 @@ async function connect(place: Place, { port }: Postmaster): Promise<Client | nul
     user: 'postgres',
     password,
     database: 'postgres',
+    application_name: OWNER,
     ssl: false,
     connectionTimeoutMillis: 5000,
   });
@@ -170,25 +199,27 @@ function isTransient(error: unknown): boolean {
   const { code = '', message = '' } = error as { code?: string; message?: string };
   return (
     ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', '57P01', '57P03', '53300'].includes(code) ||
-    /terminated|timeout/.test(message)
+    /terminated|timeout|not queryable/.test(message)
   );
 }
 
 /**
- * Returns a connection that holds the lock. Retries for a second, because PostgreSQL releases the
- * lock of a killed owner with a short delay.
+ * Returns a connection that holds the lock, or the name of the process that holds it. Retries for a
+ * second, because PostgreSQL releases the lock of a killed owner with a short delay.
  */
-async function takeLock(place: Place, postmaster: Postmaster): Promise<Client | 'in use' | null> {
+async function takeLock(place: Place, postmaster: Postmaster): Promise<Client | string | null> {
   const client = postmaster.port ? await connect(place, postmaster) : null;
   if (!client) return null;
+  let holder = '';
   try {
     for (let attempt = 0; attempt < 20; attempt++) {
-      const { rows } = await client.query<{ locked: boolean }>('select pg_try_advisory_lock($1) as locked', [LOCK_KEY]);
-      if (rows[0]?.locked) return client;
+      const { rows } = await client.query<{ holder: string | null }>(lockSql, [LOCK_KEY]);
+      if (rows[0]?.holder === null) return client;
+      holder = rows[0]?.holder ?? holder;
       await delay(50);
     }
     await client.end();
-    return 'in use';
+    return holder;
   } catch (error) {
     await client.end().catch(() => undefined);
     if (isTransient(error)) return null;
@@ -201,13 +232,18 @@ async function takeLock(place: Place, postmaster: Postmaster): Promise<Client | 
  * Replaces a lost connection, so that no second process can take the cluster: after the crash of a
  * backend, PostgreSQL closes all connections.
  */
-function holdLock(place: Place, binaries: string, postmaster: Postmaster, first: Client): () => Promise<void> {
+function holdLock(
+  place: Place,
+  binaries: string,
+  postmaster: Postmaster,
+  first: Client,
+): Pick<EmbeddedPostgres, 'leave' | 'stop'> {
   let lock = first;
   let stopping: Promise<void> | undefined;
   const regain = async () => {
     while (!stopping) {
       const next = await takeLock(place, postmaster).catch(() => null);
-      if (next && next !== 'in use') return watch(next);
+      if (next instanceof Client) return watch(next);
       await delay(500, undefined, { ref: false });
     }
   };
@@ -217,8 +253,14 @@ function holdLock(place: Place, binaries: string, postmaster: Postmaster, first:
   };
   watch(first);
   // Release the lock last: otherwise another process could adopt a stopping server.
-  return () =>
+  const stop = () =>
     (stopping ??= stopServer(place, binaries, postmaster.pid).finally(() => lock.end().catch(() => undefined)));
+  const leave = () =>
+    lock.query(`set application_name = '${OWNER}${LEAVING}'`).then(
+      () => undefined,
+      () => undefined,
+    );
+  return { leave, stop };
 }
 
 /**

@@ -1,5 +1,6 @@
-import { Controller, Get, Inject } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
+import { Controller, Get, Head, Headers, Inject, Res } from '@nestjs/common';
+import { ApiResponse, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
 import { Public } from '../access/allow.decorator';
 import { Endpoint } from '../common/http/endpoint.decorator';
 import { name, version } from '../common/project';
@@ -28,8 +29,23 @@ export class RootController {
   /** Get the name, the version and the links of the service */
   @Get()
   @Public()
+  @ApiResponse({ status: 302, description: 'The console, with `Accept: text/html`, if the service serves it' })
   @Endpoint({ answer: { status: 200, type: ServiceResponse, description: 'The service' } })
-  getService(): ServiceResponse {
+  getService(
+    @Headers('accept') accept = '',
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): ServiceResponse | undefined {
+    const { console } = this.response.links;
+    if (console === undefined || !accept.includes('text/html')) return this.response;
+    void reply.redirect(console, 302);
+    return undefined;
+  }
+
+  /** Check that the service responds, without a body */
+  @Head()
+  @Public()
+  @Endpoint({ answer: { status: 200, description: 'The service' } })
+  headService(): ServiceResponse {
     return this.response;
   }
 }

@@ -43,6 +43,11 @@ export class FirstAdministrator {
     return null;
   }
 
+  /** Returns whether the first administrator has not set a password yet. */
+  async isInvited(): Promise<boolean> {
+    return (await this.passwords.findByLogin(administratorName))?.status === 'invited';
+  }
+
   /**
    * Returns a one-time link to set the password of an administrator, and clears `allowed_ips`.
    * The link expires like any other link.

@@ -19,6 +19,7 @@ const publicRoutes = [
   'GET /health/live',
   'GET /health/ready',
   'GET /user/export/{token}',
+  'HEAD /',
   'HEAD /health/live',
   'HEAD /health/ready',
   'POST /auth/check-token',

@@ -48,6 +48,37 @@ it('ends with status 1 on a wrong environment, names every fault and touches not
   expect(existsSync(dataDir)).toBe(false);
 });
 
+describe('faults of a first start with the embedded database', () => {
+  const cluster = () => join(dataDir, 'postgres');
+
+  it('reports a port in use before it creates a database (F27)', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const end = await start({ PORT: String((taken.address() as AddressInfo).port) });
+    taken.close();
+    expect([end.code, end.stdout]).toEqual([1, '']);
+    expect(end.stderr).toMatch(/^The service cannot listen on HOST and PORT: .*EADDRINUSE.*\n$/);
+    expect(existsSync(cluster())).toBe(false);
+  });
+
+  it('rejects an ADMIN_PASSWORD that breaks the rules before it creates a database (F27)', async () => {
+    const admin = { ADMIN_EMAIL: 'ada@example.com', ADMIN_PASSWORD: 'administrator administrator' };
+    const end = await start({ ...admin, PORT: String(await freePort()) });
+    expect([end.code, end.stdout]).toEqual([1, '']);
+    expect(end.stderr).toMatch(/^The first administrator cannot be created:\n {2}- ADMIN_PASSWORD: .+\n$/);
+    expect(existsSync(cluster())).toBe(false);
+  });
+
+  it('reports a DATA_DIR that is a file, below a file, or cannot be created (F27)', async () => {
+    mkdirSync(dataDir);
+    const file = join(dataDir, 'file');
+    writeFileSync(file, '');
+    const folders = [file, join(file, 'data'), '/sys/carrier-identity'];
+    const ends = await Promise.all(folders.map((DATA_DIR) => start({ DATA_DIR })));
+    expect(ends.map((end) => [end.code, namedFaults(end)])).toEqual(folders.map(() => [1, ['DATA_DIR']]));
+  });
+});
+
 it('logs why it exits when an exception is not caught', async () => {
   const hanging = createServer().listen(0, '127.0.0.1');
   await once(hanging, 'listening');
@@ -149,7 +180,7 @@ describe('faults that appear only during the start', () => {
     // The failed starts did not create the link for the first administrator.
     expect(service.output()).toMatch(/\/auth\/reset\/[A-Za-z0-9_-]{43}/);
     // Started as in the image, where npm scripts do not work.
-    expect(service.output()).toContain('(for a new link: node dist/src/cli/cli.js admin-recover)');
+    expect(service.output()).toContain('For a new link: node dist/src/cli/cli.js admin-recover\n');
     expect(await service.stop()).toBe(0);
     await proxy.stop();
   });

@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Browser } from 'playwright-core';
@@ -133,6 +132,12 @@ describe('the service with its embedded database', () => {
     expect((await fetch(`${url}/health/ready`)).status).toBe(200);
     const links = output().match(new RegExp(linkForm, 'g')) ?? [];
     expect(links).toHaveLength(1);
+    // The last line apart from the log.
+    expect(output()).toMatch(new RegExp(`\\n  ${linkForm.source}\\n(\\{.*\\n)*$`));
+    for (const phase of ['creates the database in', 'prepares the database', 'starts the service'])
+      expect(output()).toContain(phase);
+    await service?.stop();
+    expect((await start()).output()).toContain('The first administrator has no password yet. For a new link: ');
     await setPasswordByPage(links[0]!, password);
     expect(await logIn('administrator', password)).toBe(200);
     // The log contains neither the token of the link nor the password.
@@ -167,8 +172,10 @@ describe('the service with its embedded database', () => {
 
   it('rejects a second start on the same DATA_DIR and keeps running', async () => {
     const second = await runBuilt('src/main.js', env({ PORT: String(await freePort()) }));
-    expect([second.code, second.stdout]).toEqual([1, '']);
-    expect(second.stderr).toMatch(/^Another process uses this DATA_DIR .*\n$/);
+    expect(second.code).toBe(1);
+    expect(second.stderr).toMatch(
+      new RegExp(`^Another process uses this DATA_DIR \\(\\S+, process ${service?.pid}\\)\\. .*\n$`),
+    );
     expect(await logIn('administrator', password)).toBe(200);
     expect(isAlive(processes[0]!)).toBe(true);
   });
@@ -223,6 +230,28 @@ describe('the service with its embedded database', () => {
     expect(processes[0]).toBe(postmaster);
     expect(output()).not.toMatch(linkForm);
     expect(await logIn('administrator', `${password} 2`)).toBe(200);
+  });
+
+  it('waits for the previous process of its DATA_DIR, which still finishes a request', async () => {
+    const held = connect(Number(port), '127.0.0.1');
+    const head = 'POST /auth/login HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n';
+    await once(held, 'connect');
+    held.write(head);
+    held.resume();
+    const previous = service;
+    await until(async () => (await send('/auth/login', {})).status === 400);
+    const stopped = previous?.stop();
+    await until(() => previous?.output().includes('carrier-identity stops') === true);
+    const next = spawnBuilt('src/main.js', env());
+    await until(() => next.output().includes('waits up to 30 s for the process that uses DATA_DIR'));
+    held.write('{"a":"b"}');
+    expect(await stopped).toBe(0);
+    await until(() => /listens on/.test(next.output()));
+    expect(next.output()).not.toMatch(/not queryable|Another process/);
+    const ended = once(next.child, 'exit');
+    next.child.kill('SIGTERM');
+    expect((await ended)[0]).toBe(0);
+    await start();
   });
 
   it('stops on SIGTERM without leaving a process (F17)', async () => {

@@ -9,7 +9,7 @@ const all = METHODS.filter((method) => method !== 'CONNECT');
 
 /**
  * Responds to a wrong method on an existing path with 405 and `Allow` (RFC 9110 §15.5.6).
- * HEAD on a GET route also gets 405: a route responds only to the method that it declares.
+ * HEAD on a GET route of the API also gets 405: a route responds only to the methods it declares.
  * Call it before routes are added, and `register` after.
  */
 export function addMethodNotAllowed(fastify: FastifyInstance): { register: () => void } {

@@ -117,6 +117,20 @@ describe('response headers and bodies', () => {
     });
   });
 
+  it('redirects a browser from the root to the console', async () => {
+    const { status, headers } = await service.get('/', { headers: { accept: 'text/html,*/*;q=0.8' } });
+    expect([status, headers['location']]).toEqual([302, 'https://identity.example.net/console/']);
+  });
+
+  it('responds to HEAD as to GET on its pages and the document, without a body', async () => {
+    const { url } = await service.listen();
+    const paths = ['/', '/docs', '/docs/openapi.json', '/console/', '/console/users'];
+    for (const path of paths) {
+      const answer = await fetch(`${url}${path}`, { method: 'HEAD' });
+      expect([path, answer.status, await answer.text()]).toEqual([path, 200, '']);
+    }
+  });
+
   it('reveals nothing to a rejected origin, not even in errors (O4)', async () => {
     for (const origin of [
       'https://evil.test',

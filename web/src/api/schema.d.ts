@@ -406,7 +406,7 @@ export interface paths {
         };
         /**
          * Export the users that match a filter
-         * @description Exports all users in the scope of the caller that match the filter, from one snapshot, in the order of their ids. The filters are those of `GET /user/list`, including `attributes.<key>`. An import accepts the columns of an export. CSV follows RFC 4180 with a header line. An empty cell is no value. `attributes` is JSON. Lists are plain text with `;` between the items; a list that is empty, or that a spreadsheet would change to a number or date, is JSON. A cell that a spreadsheet would run as a formula (`= + - @`, tab or line break, also after apostrophes) gets one more apostrophe, which an import removes. The same applies to each part of a cell after `;`, tab or line break, where spreadsheets of some languages split cells; in `attributes`, the `;` becomes `\u003b`. A user and their API keys have one export at a time; a second export returns 429. A client that reads nothing for 30 seconds, or less than 16 KiB per second for long, is disconnected. The audit log records each export. If an export fails midway, the connection closes before the end of the body.
+         * @description Exports all users in the scope of the caller that match the filter, from one snapshot, in the order of their ids. The filters are those of `GET /user/list`, including `attributes.<key>`. An import accepts the columns of an export. CSV follows RFC 4180 with a header line. An empty cell is no value. `attributes` is JSON. Lists are plain text with `;` between the items; a list that is empty, or that a spreadsheet would change to a number or date, is JSON. A cell that a spreadsheet would run as a formula (`= + - @`, tab or line break, also after apostrophes) gets one more apostrophe, which an import removes. The same applies to each part of a cell after `;`, tab or line break, where spreadsheets of some languages split cells; in `attributes`, the `;` becomes `\u003b`. A carrier, or a System User with their API keys, has one export at a time; a second export returns 429. A client that reads nothing for 30 seconds, or less than 16 KiB per second for long, is disconnected. The audit log records each export. If an export fails midway, the connection closes before the end of the body.
          *
          *     Permission: `user:export`
          *
@@ -1034,7 +1034,8 @@ export interface paths {
         post?: never;
         delete?: never;
         options?: never;
-        head?: never;
+        /** Check that the service responds, without a body */
+        head: operations["headService"];
         patch?: never;
         trace?: never;
     };
@@ -13341,6 +13342,36 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["ServiceResponse"];
                 };
+            };
+            /** @description The console, with `Accept: text/html`, if the service serves it */
+            302: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["RequestInvalid"];
+            429: components["responses"]["RequestRateLimited"];
+            431: components["responses"]["RequestHeadersTooLarge"];
+            500: components["responses"]["ServiceInternalError"];
+            503: components["responses"]["ServiceDatabaseUnavailable"];
+        };
+    };
+    headService: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The service */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["RequestInvalid"];
             429: components["responses"]["RequestRateLimited"];
