@@ -13,6 +13,7 @@ const publicOperations = [
   'GET /health/ready',
   // The token is the proof; it works once, for a minute.
   'GET /user/export/{token}',
+  'HEAD /',
   'HEAD /health/live',
   'HEAD /health/ready',
   'POST /auth/check-token',
