@@ -7,7 +7,7 @@ select
   coalesce(keys.last_used_at <= now() - interval '1 minute', true) as stale,
   extract(epoch from keys.expires_at - now())::float8 * 1000 as expires_in_ms
 from keys
-where keys.token_hash = $1::bytea and (keys.revoked_at is null and keys.expires_at > now());
+where keys.token_hash = $1::bytea and (keys.revoked_at is null and keys.suspended_at is null and keys.expires_at > now());
 
 -- findActiveById(other_id)
 select
@@ -15,7 +15,7 @@ select
   coalesce(keys.last_used_at <= now() - interval '1 minute', true) as stale,
   extract(epoch from keys.expires_at - now())::float8 * 1000 as expires_in_ms
 from keys
-where keys.key_id = $1::uuid and (keys.revoked_at is null and keys.expires_at > now());
+where keys.key_id = $1::uuid and (keys.revoked_at is null and keys.suspended_at is null and keys.expires_at > now());
 
 -- touch(other_id, '192.0.2.1')
 update keys
@@ -38,14 +38,14 @@ from (select $9::timestamptz(3) as expires_at) requested
 where requested.expires_at > now() and requested.expires_at <= now() + interval '1 year'
 returning
   keys.key_id, keys.name, keys.permissions, keys.user_type, keys.carrier_id, keys.carrier_scope,
-  (keys.revoked_at is null and keys.expires_at > now()) as active, keys.created_at, keys.created_by, keys.expires_at,
-  keys.last_used_at, host(keys.last_used_ip) as last_used_ip, keys.revoked_at, keys.revoked_by;
+  (keys.revoked_at is null and keys.suspended_at is null and keys.expires_at > now()) as active, keys.created_at, keys.created_by, keys.expires_at,
+  keys.last_used_at, host(keys.last_used_ip) as last_used_ip, keys.revoked_at, keys.revoked_by, keys.suspended_at;
 
 -- find(other_id, limited)
 select
   keys.key_id, keys.name, keys.permissions, keys.user_type, keys.carrier_id, keys.carrier_scope,
-  (keys.revoked_at is null and keys.expires_at > now()) as active, keys.created_at, keys.created_by, keys.expires_at,
-  keys.last_used_at, host(keys.last_used_ip) as last_used_ip, keys.revoked_at, keys.revoked_by
+  (keys.revoked_at is null and keys.suspended_at is null and keys.expires_at > now()) as active, keys.created_at, keys.created_by, keys.expires_at,
+  keys.last_used_at, host(keys.last_used_ip) as last_used_ip, keys.revoked_at, keys.revoked_by, keys.suspended_at
 from keys
 where keys.key_id = $1::uuid and (
   (keys.user_type = 'carrier' and keys.carrier_id = any($2::text[]))
@@ -55,16 +55,16 @@ where keys.key_id = $1::uuid and (
 -- find(other_id, carrierUser)
 select
   keys.key_id, keys.name, keys.permissions, keys.user_type, keys.carrier_id, keys.carrier_scope,
-  (keys.revoked_at is null and keys.expires_at > now()) as active, keys.created_at, keys.created_by, keys.expires_at,
-  keys.last_used_at, host(keys.last_used_ip) as last_used_ip, keys.revoked_at, keys.revoked_by
+  (keys.revoked_at is null and keys.suspended_at is null and keys.expires_at > now()) as active, keys.created_at, keys.created_by, keys.expires_at,
+  keys.last_used_at, host(keys.last_used_ip) as last_used_ip, keys.revoked_at, keys.revoked_by, keys.suspended_at
 from keys
 where keys.key_id = $1::uuid and (keys.user_type = 'carrier' and keys.carrier_id = $2::text);
 
 -- list(administrator, {})
 select
   keys.key_id, keys.name, keys.permissions, keys.user_type, keys.carrier_id, keys.carrier_scope,
-  (keys.revoked_at is null and keys.expires_at > now()) as active, keys.created_at, keys.created_by, keys.expires_at,
-  keys.last_used_at, host(keys.last_used_ip) as last_used_ip, keys.revoked_at, keys.revoked_by,
+  (keys.revoked_at is null and keys.suspended_at is null and keys.expires_at > now()) as active, keys.created_at, keys.created_by, keys.expires_at,
+  keys.last_used_at, host(keys.last_used_ip) as last_used_ip, keys.revoked_at, keys.revoked_by, keys.suspended_at,
   (keys.created_at)::text as cursor_value
 from keys
 where true
@@ -75,51 +75,62 @@ limit 51;
 explain (format json)
 select
   keys.key_id, keys.name, keys.permissions, keys.user_type, keys.carrier_id, keys.carrier_scope,
-  (keys.revoked_at is null and keys.expires_at > now()) as active, keys.created_at, keys.created_by, keys.expires_at,
-  keys.last_used_at, host(keys.last_used_ip) as last_used_ip, keys.revoked_at, keys.revoked_by
+  (keys.revoked_at is null and keys.suspended_at is null and keys.expires_at > now()) as active, keys.created_at, keys.created_by, keys.expires_at,
+  keys.last_used_at, host(keys.last_used_ip) as last_used_ip, keys.revoked_at, keys.revoked_by, keys.suspended_at
 from keys
 where (
   (keys.user_type = 'carrier' and keys.carrier_id = any($1::text[]))
   or keys.created_by = $2::uuid
 )
-  and ((keys.revoked_at is null and keys.expires_at > now()) = $3::boolean)
+  and ((keys.revoked_at is null and keys.suspended_at is null and keys.expires_at > now()) = $3::boolean)
   and (keys.permissions @> array[$4::text]);
 select
   keys.key_id, keys.name, keys.permissions, keys.user_type, keys.carrier_id, keys.carrier_scope,
-  (keys.revoked_at is null and keys.expires_at > now()) as active, keys.created_at, keys.created_by, keys.expires_at,
-  keys.last_used_at, host(keys.last_used_ip) as last_used_ip, keys.revoked_at, keys.revoked_by,
+  (keys.revoked_at is null and keys.suspended_at is null and keys.expires_at > now()) as active, keys.created_at, keys.created_by, keys.expires_at,
+  keys.last_used_at, host(keys.last_used_ip) as last_used_ip, keys.revoked_at, keys.revoked_by, keys.suspended_at,
   (keys.last_used_at)::text as cursor_value
 from keys
 where (
   (keys.user_type = 'carrier' and keys.carrier_id = any($1::text[]))
   or keys.created_by = $2::uuid
 )
-  and ((keys.revoked_at is null and keys.expires_at > now()) = $3::boolean)
+  and ((keys.revoked_at is null and keys.suspended_at is null and keys.expires_at > now()) = $3::boolean)
   and (keys.permissions @> array[$4::text])
   and keys.last_used_at is not null
 order by keys.last_used_at desc, keys.key_id desc
 limit $5;
 select
   keys.key_id, keys.name, keys.permissions, keys.user_type, keys.carrier_id, keys.carrier_scope,
-  (keys.revoked_at is null and keys.expires_at > now()) as active, keys.created_at, keys.created_by, keys.expires_at,
-  keys.last_used_at, host(keys.last_used_ip) as last_used_ip, keys.revoked_at, keys.revoked_by,
+  (keys.revoked_at is null and keys.suspended_at is null and keys.expires_at > now()) as active, keys.created_at, keys.created_by, keys.expires_at,
+  keys.last_used_at, host(keys.last_used_ip) as last_used_ip, keys.revoked_at, keys.revoked_by, keys.suspended_at,
   (keys.last_used_at)::text as cursor_value
 from keys
 where (
   (keys.user_type = 'carrier' and keys.carrier_id = any($1::text[]))
   or keys.created_by = $2::uuid
 )
-  and ((keys.revoked_at is null and keys.expires_at > now()) = $3::boolean)
+  and ((keys.revoked_at is null and keys.suspended_at is null and keys.expires_at > now()) = $3::boolean)
   and (keys.permissions @> array[$4::text])
   and keys.last_used_at is null
 order by keys.last_used_at desc, keys.key_id desc
 limit $5;
 
 -- listCreated(user_id)
-select keys.key_id, keys.name, keys.created_at
+select keys.key_id, keys.name, keys.created_at, keys.permissions
 from keys
-where keys.created_by = $1::uuid and (keys.revoked_at is null and keys.expires_at > now())
+where keys.created_by = $1::uuid and (keys.revoked_at is null and keys.suspended_at is null and keys.expires_at > now())
 order by keys.created_at desc, keys.key_id desc;
+
+-- suspend([ other_id ])
+update keys
+set suspended_at = now()
+where key_id = any($1::uuid[]);
+
+-- resume(other_id)
+update keys
+set suspended_at = null
+where key_id = $1::uuid and suspended_at is not null and revoked_at is null
+returning key_id;
 
 -- revoke(other_id, user_id)
 update keys

@@ -11,6 +11,11 @@ on conflict (user_id) do update set
   expires_at = excluded.expires_at,
   policy_checked = excluded.policy_checked;
 
+-- voidPasswords([ user_id ])
+update credentials
+set password_hash = null, expires_at = case when expires_at <= now() then expires_at end
+where user_id = any($1::uuid[]);
+
 -- keep(user_id, '$argon2id$verified', '$argon2id$renewed', true)
 update credentials
 set
@@ -22,9 +27,11 @@ set
   end
 where user_id = $4::uuid;
 
--- requestToken(user_id, 'reset', 60)
+-- requestTokens([ user_id ], 'reset', 60)
 insert into one_time_tokens (user_id, purpose, requested_at)
-values ($1, $2, now())
+select user_id, $1, now()
+from users
+where user_id = any($2::uuid[])
 on conflict (user_id, purpose) do update set
   requested_at = now(),
   token_hash = null,
@@ -102,10 +109,11 @@ join users using (user_id)
 where token_hash = $1
   and purpose = any($2::text[])
   and expires_at > now()
-  and (
-    purpose <> 'email'
-    or (users.email_pending = one_time_tokens.email and rights_digest(user_id) = digest)
-  );
+  and case purpose
+    when 'email' then users.email_pending = one_time_tokens.email and rights_digest(user_id) = digest
+    when 'invite' then users.status = 'invited' and users.deleted_at is null
+    else true
+  end;
 
 -- consumeToken(hash, [ 'reset', 'invite' ])
 with used as (
@@ -115,10 +123,11 @@ with used as (
   where token_hash = $1
     and purpose = any($2::text[])
     and expires_at > now()
-    and (
-      purpose <> 'email'
-      or (users.email_pending = one_time_tokens.email and rights_digest(user_id) = digest)
-    )
+    and case purpose
+      when 'email' then users.email_pending = one_time_tokens.email and rights_digest(user_id) = digest
+      when 'invite' then users.status = 'invited' and users.deleted_at is null
+      else true
+    end
   for no key update of users
   for update of one_time_tokens
 )

@@ -1,7 +1,7 @@
 -- The statements of JobsRepository, as they are sent.
 -- Written by `npm run generate` from the examples in test/sql/jobs.ts.
 
--- add('mail', [ { payload: { mail: 'password-changed' }, key: 'example', delay_seconds: 60 } ])
+-- add('mail', [ { payload: { mail: 'password-changed' }, key: 'example', delay_seconds: 60 } ], 0)
 select count(*)
 from (
   select array_agg((

@@ -106,33 +106,31 @@ set
   changed = changed + $2::integer,
   unchanged = unchanged + $3::integer,
   skipped_count = skipped_count + $4::integer,
-  skipped_reasons = case
-    when $5::integer = 0 then skipped_reasons
-    else (
-      select coalesce(jsonb_object_agg(key, total), '{}')
+  skipped_reasons = (
+    select jsonb_object_agg(key, total)
+    from (
+      select key, sum(value::integer) as total
       from (
-        select key, sum(value::integer) as total
-        from (
-          select * from jsonb_each_text(skipped_reasons)
-          union all
-          select * from jsonb_each_text($6::jsonb)
-        ) counts
-        group by key
-      ) sums
-    )
-  end,
+        select * from jsonb_each_text(skipped_reasons)
+        union all
+        select * from jsonb_each_text($5::jsonb)
+      ) counted
+      group by key
+    ) sums
+  ),
+  counts = counts,
   skipped = case
-    when $7::integer = 0 or jsonb_array_length(skipped) >= $8::integer then skipped
+    when $6::integer = 0 or jsonb_array_length(skipped) >= $7::integer then skipped
     else (
       select coalesce(jsonb_agg(value order by place), '[]')
-      from jsonb_array_elements(skipped || $9::jsonb) with ordinality
+      from jsonb_array_elements(skipped || $8::jsonb) with ordinality
         as items (value, place)
-      where place <= $10::integer
+      where place <= $9::integer
     )
   end,
   started_at = coalesce(started_at, now()),
   progressed_at = clock_timestamp()
-where operation_id = $11::uuid;
+where operation_id = $10::uuid;
 DELETE FROM "operation_batches" WHERE ("operation_id" = $1 AND "number" = $2);
 
 -- halve(operation_id, 0, 100)

@@ -50,8 +50,8 @@ select
   operations.operation_id, operations.kind, operations.permission, operations.status, operations.actor_type,
   operations.actor_id, operations.session_id, host(operations.ip) as ip, operations.request_id,
   operations.request, operations.total, operations.processed, operations.changed, operations.unchanged,
-  operations.skipped_count, operations.skipped_reasons, operations.skipped, operations.error_code,
-  operations.undo_of, operations.undone_by, operations.created_at, operations.started_at,
+  operations.skipped_count, operations.skipped_reasons, operations.skipped, operations.counts,
+  operations.error_code, operations.undo_of, operations.undone_by, operations.created_at, operations.started_at,
   operations.progressed_at, operations.finished_at, operations.undo_until
 from operations
 where operation_id = $1::uuid
@@ -66,8 +66,8 @@ select
   operations.operation_id, operations.kind, operations.permission, operations.status, operations.actor_type,
   operations.actor_id, operations.session_id, host(operations.ip) as ip, operations.request_id,
   operations.request, operations.total, operations.processed, operations.changed, operations.unchanged,
-  operations.skipped_count, operations.skipped_reasons, operations.skipped, operations.error_code,
-  operations.undo_of, operations.undone_by, operations.created_at, operations.started_at,
+  operations.skipped_count, operations.skipped_reasons, operations.skipped, operations.counts,
+  operations.error_code, operations.undo_of, operations.undone_by, operations.created_at, operations.started_at,
   operations.progressed_at, operations.finished_at, operations.undo_until,
   (operations.created_at)::text as cursor_value
 from operations
@@ -84,8 +84,8 @@ select
   operations.operation_id, operations.kind, operations.permission, operations.status, operations.actor_type,
   operations.actor_id, operations.session_id, host(operations.ip) as ip, operations.request_id,
   operations.request, operations.total, operations.processed, operations.changed, operations.unchanged,
-  operations.skipped_count, operations.skipped_reasons, operations.skipped, operations.error_code,
-  operations.undo_of, operations.undone_by, operations.created_at, operations.started_at,
+  operations.skipped_count, operations.skipped_reasons, operations.skipped, operations.counts,
+  operations.error_code, operations.undo_of, operations.undone_by, operations.created_at, operations.started_at,
   operations.progressed_at, operations.finished_at, operations.undo_until,
   (operations.created_at)::text as cursor_value
 from operations
@@ -104,8 +104,8 @@ select
   operations.operation_id, operations.kind, operations.permission, operations.status, operations.actor_type,
   operations.actor_id, operations.session_id, host(operations.ip) as ip, operations.request_id,
   operations.request, operations.total, operations.processed, operations.changed, operations.unchanged,
-  operations.skipped_count, operations.skipped_reasons, operations.skipped, operations.error_code,
-  operations.undo_of, operations.undone_by, operations.created_at, operations.started_at,
+  operations.skipped_count, operations.skipped_reasons, operations.skipped, operations.counts,
+  operations.error_code, operations.undo_of, operations.undone_by, operations.created_at, operations.started_at,
   operations.progressed_at, operations.finished_at, operations.undo_until
 from operations
 where operation_id = $1::uuid;
@@ -116,8 +116,8 @@ select
   operations.operation_id, operations.kind, operations.permission, operations.status, operations.actor_type,
   operations.actor_id, operations.session_id, host(operations.ip) as ip, operations.request_id,
   operations.request, operations.total, operations.processed, operations.changed, operations.unchanged,
-  operations.skipped_count, operations.skipped_reasons, operations.skipped, operations.error_code,
-  operations.undo_of, operations.undone_by, operations.created_at, operations.started_at,
+  operations.skipped_count, operations.skipped_reasons, operations.skipped, operations.counts,
+  operations.error_code, operations.undo_of, operations.undone_by, operations.created_at, operations.started_at,
   operations.progressed_at, operations.finished_at, operations.undo_until
 from operations
 where operation_id = $1::uuid
@@ -129,8 +129,8 @@ select
   operations.operation_id, operations.kind, operations.permission, operations.status, operations.actor_type,
   operations.actor_id, operations.session_id, host(operations.ip) as ip, operations.request_id,
   operations.request, operations.total, operations.processed, operations.changed, operations.unchanged,
-  operations.skipped_count, operations.skipped_reasons, operations.skipped, operations.error_code,
-  operations.undo_of, operations.undone_by, operations.created_at, operations.started_at,
+  operations.skipped_count, operations.skipped_reasons, operations.skipped, operations.counts,
+  operations.error_code, operations.undo_of, operations.undone_by, operations.created_at, operations.started_at,
   operations.progressed_at, operations.finished_at, operations.undo_until
 from operations
 where operation_id = $1::uuid
@@ -158,21 +158,22 @@ set
   skipped_count = $5::integer,
   skipped_reasons = $6::jsonb,
   skipped = $7::jsonb,
+  counts = $8::jsonb,
   started_at = now(),
-  progressed_at = case when $8::integer = 0 then now() else clock_timestamp() end,
+  progressed_at = case when $9::integer = 0 then now() else clock_timestamp() end,
   finished_at = clock_timestamp(),
   undo_until = case
-    when $9::integer > 0 and kind in ('change', 'delete')
-    and request -> 'change' is distinct from '{"reset_second_factors": true}'
-    then now() + make_interval(days => $10::integer)
+    when $10::integer > 0 and kind in ('change', 'delete')
+    and coalesce(request -> 'change' not in ('{"reset_second_factors": true}', '{"secure": true}'), true)
+    then now() + make_interval(days => $11::integer)
   end
-where operation_id = $11::uuid
+where operation_id = $12::uuid
 returning
   operations.operation_id, operations.kind, operations.permission, operations.status, operations.actor_type,
   operations.actor_id, operations.session_id, host(operations.ip) as ip, operations.request_id,
   operations.request, operations.total, operations.processed, operations.changed, operations.unchanged,
-  operations.skipped_count, operations.skipped_reasons, operations.skipped, operations.error_code,
-  operations.undo_of, operations.undone_by, operations.created_at, operations.started_at,
+  operations.skipped_count, operations.skipped_reasons, operations.skipped, operations.counts,
+  operations.error_code, operations.undo_of, operations.undone_by, operations.created_at, operations.started_at,
   operations.progressed_at, operations.finished_at, operations.undo_until;
 
 -- finish(operation_id, 'done', null)
@@ -184,7 +185,7 @@ set
   finished_at = clock_timestamp(),
   undo_until = case
     when changed > 0 and kind in ('change', 'delete')
-    and request -> 'change' is distinct from '{"reset_second_factors": true}'
+    and coalesce(request -> 'change' not in ('{"reset_second_factors": true}', '{"secure": true}'), true)
     then now() + make_interval(days => $3::integer)
   end
 where operation_id = $4::uuid

@@ -37,6 +37,7 @@ select 1 from users where (
     select 1
     from credentials
     where credentials.user_id = users.user_id and credentials.expires_at is null
+      and credentials.password_hash is not null
   )
   and users.roles && array(select name from roles where '*' = any(permissions))
 ) limit 1;

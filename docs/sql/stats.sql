@@ -206,7 +206,7 @@ select
   count(keys.key_id)::integer as count,
   times.until
 from (select (now() + make_interval(days => $1::integer))::timestamptz(3) as until) times
-left join keys on (keys.revoked_at is null and keys.expires_at > now()) and keys.expires_at <= times.until
+left join keys on (keys.revoked_at is null and keys.suspended_at is null and keys.expires_at > now()) and keys.expires_at <= times.until
   and (
     (keys.user_type = 'carrier' and keys.carrier_id = any($2::text[]))
     or keys.created_by = $3::uuid

@@ -782,6 +782,8 @@ with
       (users.status is distinct from users.after_status
         or users.roles is distinct from users.after_roles) as differs,
       false as resets,
+      false as has_factors,
+      false as has_keys,
       ((
         users.user_type = 'system'
         and users.status = 'active'
@@ -791,6 +793,7 @@ with
           select 1
           from credentials
           where credentials.user_id = users.user_id and credentials.expires_at is null
+            and credentials.password_hash is not null
         )
         and users.roles && array(select name from roles where '*' = any(permissions))
       ) and not (
@@ -833,6 +836,7 @@ with
           select 1
           from credentials
           where credentials.user_id = users.user_id and credentials.expires_at is null
+            and credentials.password_hash is not null
         )
         and users.roles && array(select name from roles where '*' = any(permissions))
       ))
@@ -860,6 +864,8 @@ with
 select
   (select count(*)::integer from judged) as matched,
   (select count(*)::integer from judged where verdict is null and not (differs or resets)) as unchanged,
+  0 as with_factors,
+  0 as with_keys,
   (
     select coalesce(jsonb_object_agg(reason, count), '{}')
     from (select reason, count(*)::integer as count from skipped group by reason) counted
@@ -913,6 +919,8 @@ with
         or users.email is distinct from users.after_email
         or users.email_pending is distinct from users.after_email_pending) as differs,
       false as resets,
+      false as has_factors,
+      false as has_keys,
       ((
         users.user_type = 'system'
         and users.status = 'active'
@@ -922,6 +930,7 @@ with
           select 1
           from credentials
           where credentials.user_id = users.user_id and credentials.expires_at is null
+            and credentials.password_hash is not null
         )
         and users.roles && array(select name from roles where '*' = any(permissions))
       ) and not (
@@ -962,6 +971,7 @@ with
           select 1
           from credentials
           where credentials.user_id = users.user_id and credentials.expires_at is null
+            and credentials.password_hash is not null
         )
         and users.roles && array(select name from roles where '*' = any(permissions))
       ))
@@ -1006,7 +1016,8 @@ with
       || case when judged.before_email_pending is distinct from users.email_pending
         then jsonb_build_object('email_pending', jsonb_build_object('before', judged.before_email_pending, 'after', users.email_pending))
         else '{}' end as changes,
-      (false) as shut_out
+      (false) as shut_out,
+      (false) as was_out
   ),
   -- recorded: one event for each changed user.
   recorded as (
@@ -1033,6 +1044,8 @@ with
 select
   (select count(*)::integer from judged) as matched,
   (select count(*)::integer from judged where verdict is null and not (differs or resets)) as unchanged,
+  0 as with_factors,
+  0 as with_keys,
   (
     select coalesce(jsonb_object_agg(reason, count), '{}')
     from (select reason, count(*)::integer as count from skipped group by reason) counted
@@ -1048,6 +1061,7 @@ select
   ) as changed_ids,
   array(select user_id from judged where verdict is null and resets order by user_id) as reset_ids,
   array(select id from changed where shut_out) as shut_out_ids,
+  array(select id from changed where was_out and not shut_out order by id) as let_in_ids,
   (select changes from changed limit 1) as changes;
 
 -- apply(administrator, { action: { kind: 'delete' }, grants: grants }, [ user_id ], eventBase)
@@ -1066,6 +1080,8 @@ with
       end as refusal,
       (users.deleted_at is distinct from users.after_deleted_at) as differs,
       false as resets,
+      false as has_factors,
+      false as has_keys,
       ((
         users.user_type = 'system'
         and users.status = 'active'
@@ -1075,6 +1091,7 @@ with
           select 1
           from credentials
           where credentials.user_id = users.user_id and credentials.expires_at is null
+            and credentials.password_hash is not null
         )
         and users.roles && array(select name from roles where '*' = any(permissions))
       ) and not (
@@ -1107,6 +1124,7 @@ with
           select 1
           from credentials
           where credentials.user_id = users.user_id and credentials.expires_at is null
+            and credentials.password_hash is not null
         )
         and users.roles && array(select name from roles where '*' = any(permissions))
       ))
@@ -1143,7 +1161,8 @@ with
       case when judged.before_deleted_at is distinct from users.deleted_at
         then jsonb_build_object('deleted_at', jsonb_build_object('before', judged.before_deleted_at, 'after', users.deleted_at))
         else '{}' end as changes,
-      (users.deleted_at is not null) as shut_out
+      (users.deleted_at is not null) as shut_out,
+      (judged.before_deleted_at is not null) as was_out
   ),
   -- recorded: one event for each changed user.
   recorded as (
@@ -1170,6 +1189,8 @@ with
 select
   (select count(*)::integer from judged) as matched,
   (select count(*)::integer from judged where verdict is null and not (differs or resets)) as unchanged,
+  0 as with_factors,
+  0 as with_keys,
   (
     select coalesce(jsonb_object_agg(reason, count), '{}')
     from (select reason, count(*)::integer as count from skipped group by reason) counted
@@ -1185,6 +1206,7 @@ select
   ) as changed_ids,
   array(select user_id from judged where verdict is null and resets order by user_id) as reset_ids,
   array(select id from changed where shut_out) as shut_out_ids,
+  array(select id from changed where was_out and not shut_out order by id) as let_in_ids,
   (select changes from changed limit 1) as changes;
 
 -- apply(administrator, { action: { kind: 'undo', operation_id: operation_id, times: times, resto...
@@ -1273,6 +1295,8 @@ with
         or users.second_factor_required_from is distinct from users.after_second_factor_required_from
         or users.deleted_at is distinct from users.after_deleted_at) as differs,
       false as resets,
+      false as has_factors,
+      false as has_keys,
       ((
         users.user_type = 'system'
         and users.status = 'active'
@@ -1282,6 +1306,7 @@ with
           select 1
           from credentials
           where credentials.user_id = users.user_id and credentials.expires_at is null
+            and credentials.password_hash is not null
         )
         and users.roles && array(select name from roles where '*' = any(permissions))
       ) and not (
@@ -1336,6 +1361,7 @@ with
           select 1
           from credentials
           where credentials.user_id = users.user_id and credentials.expires_at is null
+            and credentials.password_hash is not null
         )
         and users.roles && array(select name from roles where '*' = any(permissions))
       ))
@@ -1408,7 +1434,8 @@ with
       || case when judged.before_deleted_at is distinct from users.deleted_at
         then jsonb_build_object('deleted_at', jsonb_build_object('before', judged.before_deleted_at, 'after', users.deleted_at))
         else '{}' end as changes,
-      (users.status = 'disabled' or users.deleted_at is not null) as shut_out
+      (users.status = 'disabled' or users.deleted_at is not null) as shut_out,
+      (judged.before_status = 'disabled' or judged.before_deleted_at is not null) as was_out
   ),
   -- recorded: one event for each changed user.
   recorded as (
@@ -1435,6 +1462,8 @@ with
 select
   (select count(*)::integer from judged) as matched,
   (select count(*)::integer from judged where verdict is null and not (differs or resets)) as unchanged,
+  0 as with_factors,
+  0 as with_keys,
   (
     select coalesce(jsonb_object_agg(reason, count), '{}')
     from (select reason, count(*)::integer as count from skipped group by reason) counted
@@ -1450,6 +1479,7 @@ select
   ) as changed_ids,
   array(select user_id from judged where verdict is null and resets order by user_id) as reset_ids,
   array(select id from changed where shut_out) as shut_out_ids,
+  array(select id from changed where was_out and not shut_out order by id) as let_in_ids,
   (select changes from changed limit 1) as changes;
 
 -- lockAdministrators(limited, { kind: 'delete' }, [ user_id ])

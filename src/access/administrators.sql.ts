@@ -11,7 +11,7 @@ export const permitsAll = rawSql(`users.roles && array(select name from roles wh
 
 /**
  * Renders whether a row of `users` is an administrator: an active System User without a scope, with
- * the permission `*` and a password that does not expire.
+ * the permission `*` and a password that does not expire and was not voided.
  */
 export const isAdministrator = sql`(
     users.user_type = 'system'
@@ -22,6 +22,7 @@ export const isAdministrator = sql`(
       select 1
       from credentials
       where credentials.user_id = users.user_id and credentials.expires_at is null
+        and credentials.password_hash is not null
     )
     and ${permitsAll}
   )`;

@@ -5,7 +5,7 @@ import { rawSql, sql, type SqlFragment } from '../common/query/sql';
 import { apiKeyList } from './api-key-list';
 
 /** Renders whether an API key is active. */
-export const activeKey = rawSql('(keys.revoked_at is null and keys.expires_at > now())');
+export const activeKey = rawSql('(keys.revoked_at is null and keys.suspended_at is null and keys.expires_at > now())');
 
 /**
  * Renders which keys a scope shows. Keys of Carrier Users are visible like Carrier Users. A System

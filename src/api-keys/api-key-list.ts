@@ -11,7 +11,7 @@ export const apiKeyList: ListSpec = {
       permission: { type: 'text', operators: ['eq', 'in'], meaning: 'Permission that the key lists by name' },
       user_type: { type: 'text', values: ['system', 'carrier'], meaning: 'User type of the creator' },
       carrier_id: { type: 'text', nullable: true, meaning: 'Carrier that the key belongs to' },
-      active: { type: 'boolean', meaning: 'Whether the key is active: neither expired nor revoked' },
+      active: { type: 'boolean', meaning: 'Whether the key is active: neither expired, suspended nor revoked' },
       created_at: { type: 'time', meaning: 'Time of creation' },
       created_by: { type: 'uuid', meaning: 'User who created the key' },
       expires_at: { type: 'time', meaning: 'Time of expiry' },

@@ -2,8 +2,8 @@ import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { UserType } from '../access/actor';
 
 /**
- * An API key. The key is an actor by itself: it stays active until it expires or is revoked, also
- * when the user who created it is disabled, deleted or purged.
+ * An API key. The key is an actor by itself: it stays active until it expires, is suspended or is
+ * revoked, also when the user who created it is disabled, deleted or purged.
  */
 @Entity('keys')
 @Check('keys_user_type_check', `user_type in ('system', 'carrier')`)
@@ -32,4 +32,6 @@ export class ApiKeyEntity {
   @Column('inet', { nullable: true }) last_used_ip!: string | null;
   @Column({ type: 'timestamptz', precision: 3, nullable: true }) revoked_at!: Date | null;
   @Column('uuid', { nullable: true }) revoked_by!: string | null;
+  /** when the account of the creator was secured; null = not suspended */
+  @Column({ type: 'timestamptz', precision: 3, nullable: true }) suspended_at!: Date | null;
 }

@@ -52,6 +52,23 @@ export class KeysController {
     return this.apiKeys.list(actor, query);
   }
 
+  /** Resume a suspended API key */
+  @Post(':key_id/resume')
+  @HttpCode(204)
+  // A stolen key must not resume others.
+  @Allow('key:manage', { apiKeys: false, fresh: true })
+  @SingleWrite()
+  @Endpoint({
+    description:
+      'Accepts a key again that `POST /user/{user_id}/secure` suspended. Does nothing if the key is not suspended.',
+    answer: { status: 204, description: 'The key is not suspended' },
+    errors: ['key.not_found', 'access.grant_exceeds_own'],
+    withoutBody: true,
+  })
+  resumeApiKey(@CurrentActor() actor: Actor, @PathId('key_id') key_id: string): Promise<void> {
+    return this.apiKeys.resume(actor, key_id);
+  }
+
   /** Revoke an API key */
   @Delete(':key_id')
   @HttpCode(204)

@@ -42,7 +42,7 @@ export class KeyResponse {
   carrier_id!: string | null;
   /** carriers that the key is limited to; null = all, or only `carrier_id` if that is set */
   carrier_scope!: string[] | null;
-  /** whether the key is active: neither expired nor revoked */
+  /** whether the key is active: neither expired, suspended nor revoked */
   active!: boolean;
   /** time of creation, RFC 3339 in UTC */
   created_at!: Date;
@@ -58,6 +58,8 @@ export class KeyResponse {
   revoked_at!: Date | null;
   /** user or key that revoked the key */
   revoked_by!: string | null;
+  /** when the key was suspended, until it is resumed; see `POST /user/{user_id}/secure` */
+  suspended_at!: Date | null;
 }
 
 /** A new API key together with the key itself. */
@@ -81,8 +83,9 @@ export type ApiKeyRecord = Omit<ApiKeyEntity, 'token_hash'> & { active: boolean 
 /** Returns the public fields of a key, from an allow-list. */
 export function toApiKeyResponse(key: ApiKeyRecord): KeyResponse {
   const { key_id, name, permissions, user_type, carrier_id, carrier_scope, active } = key;
-  const { created_at, created_by, expires_at, last_used_at, last_used_ip, revoked_at, revoked_by } = key;
+  const { created_at, created_by, expires_at, last_used_at, last_used_ip, revoked_at, revoked_by, suspended_at } = key;
   const rights = { permissions, user_type, carrier_id, carrier_scope };
-  const times = { created_at, created_by, expires_at, last_used_at, last_used_ip, revoked_at, revoked_by };
-  return { key_id, name, ...rights, active, ...times };
+  const times = { created_at, created_by, expires_at, last_used_at, last_used_ip };
+  const ends = { revoked_at, revoked_by, suspended_at };
+  return { key_id, name, ...rights, active, ...times, ...ends };
 }

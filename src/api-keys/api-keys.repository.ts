@@ -15,7 +15,7 @@ import type { ApiKeyRecord } from './api-keys.dto';
 const columns = sql`
   keys.key_id, keys.name, keys.permissions, keys.user_type, keys.carrier_id, keys.carrier_scope,
   ${activeKey} as active, keys.created_at, keys.created_by, keys.expires_at,
-  keys.last_used_at, host(keys.last_used_ip) as last_used_ip, keys.revoked_at, keys.revoked_by`;
+  keys.last_used_at, host(keys.last_used_ip) as last_used_ip, keys.revoked_at, keys.revoked_by, keys.suspended_at`;
 /** Limits the record of the last use to one write per minute. */
 const stale = rawSql(`coalesce(keys.last_used_at <= now() - interval '1 minute', true)`);
 const activeColumns = sql`
@@ -46,7 +46,7 @@ export type NewApiKey = Pick<
 >;
 
 /** An active API key of a user. */
-export type CreatedKey = Pick<ApiKeyEntity, 'key_id' | 'name' | 'created_at'>;
+export type CreatedKey = Pick<ApiKeyEntity, 'key_id' | 'name' | 'created_at' | 'permissions'>;
 
 /** The SQL of API keys. */
 @Injectable()
@@ -122,10 +122,28 @@ export class ApiKeysRepository {
   /** Lists the active keys that a user created, newest first. */
   listCreated(user_id: string): Promise<CreatedKey[]> {
     return this.database.run<CreatedKey>(sql`
-      select keys.key_id, keys.name, keys.created_at
+      select keys.key_id, keys.name, keys.created_at, keys.permissions
       from keys
       where keys.created_by = ${user_id}::uuid and ${activeKey}
       order by keys.created_at desc, keys.key_id desc`);
+  }
+
+  /** Suspends keys. */
+  async suspend(key_ids: string[]): Promise<void> {
+    await this.database.run(sql`
+      update keys
+      set suspended_at = now()
+      where key_id = any(${key_ids}::uuid[])`);
+  }
+
+  /** Resumes a key. Returns false if it was not suspended. */
+  async resume(key_id: string): Promise<boolean> {
+    const rows = await this.database.run(sql`
+      update keys
+      set suspended_at = null
+      where key_id = ${key_id}::uuid and suspended_at is not null and revoked_at is null
+      returning key_id`);
+    return rows.length > 0;
   }
 
   /** Revokes a key. Returns false if it was revoked before. */

@@ -37,7 +37,7 @@ export class ApiKeysService {
   }
 
   /**
-   * Returns the actor of a key, or null if the key is unknown, expired or revoked.
+   * Returns the actor of a key, or null if the key is unknown, expired, suspended or revoked.
    * Records the use of the key without waiting for it.
    */
   async find(token: string, caller: Caller): Promise<Actor | null> {
@@ -49,7 +49,7 @@ export class ApiKeysService {
 
   /**
    * Returns the actor for work that a key requested and that continues after its request, or null
-   * if the key has expired or was revoked.
+   * if the key has expired, or was suspended or revoked.
    */
   async findById(key_id: string, origin: Caller): Promise<Actor | null> {
     const key = await this.apiKeys.findActiveById(key_id);
@@ -111,19 +111,36 @@ export class ApiKeysService {
    */
   @Transactional()
   async revoke(actor: Actor, key_id: string): Promise<void> {
-    const key = await this.apiKeys.find(key_id, actor);
-    if (key === null) throw new AppError('key.not_found');
-    // The same rule as for users: an actor must not disable a key with more permissions.
-    if (!key.permissions.every((permission) => holds(actor.permissions, permission)))
-      throw new AppError('access.grant_exceeds_own');
+    const key = await this.get(actor, key_id);
     if (!(await this.apiKeys.revoke(key_id, actor.user_id))) return;
     const changes = { name: { before: key.name } };
     await this.events.record(actor, 'key.revoked', { id: key_id, carrier_id: key.carrier_id }, changes);
   }
 
+  /** Suspends active keys: their next request is rejected. @throws access.grant_exceeds_own */
+  async suspend(actor: Actor, keys: CreatedKey[]): Promise<void> {
+    assertHolds(actor, keys);
+    await this.apiKeys.suspend(keys.map(({ key_id }) => key_id));
+  }
+
+  /** Resumes a key if it is suspended. @throws key.not_found, access.grant_exceeds_own */
+  @Transactional()
+  async resume(actor: Actor, key_id: string): Promise<void> {
+    const { carrier_id, name } = await this.get(actor, key_id);
+    if (await this.apiKeys.resume(key_id))
+      await this.events.record(actor, 'key.resumed', { id: key_id, carrier_id }, { name: { after: name } });
+  }
+
   /** Returns the active keys that a user created, newest first. */
   listCreated(user_id: string): Promise<CreatedKey[]> {
     return this.apiKeys.listCreated(user_id);
+  }
+
+  private async get(actor: Actor, key_id: string): Promise<ApiKeyRecord> {
+    const key = await this.apiKeys.find(key_id, actor);
+    if (key === null) throw new AppError('key.not_found');
+    assertHolds(actor, [key]);
+    return key;
   }
 
   private async recordCreated(
@@ -145,4 +162,10 @@ export class ApiKeysService {
       this.active.drop(hash);
     });
   }
+}
+
+/** The same rule as for users: an actor must not disable or enable a key with more permissions. */
+function assertHolds(actor: Actor, keys: Pick<ApiKeyRecord, 'permissions'>[]): void {
+  if (!keys.flatMap((key) => key.permissions).every((permission) => holds(actor.permissions, permission)))
+    throw new AppError('access.grant_exceeds_own');
 }

@@ -9,8 +9,8 @@ export class CredentialEntity {
   @PrimaryColumn('uuid', { primaryKeyConstraintName: 'credentials_pkey' })
   @ForeignKey('users', 'user_id', { name: 'credentials_user_id_fkey', onDelete: 'CASCADE' })
   user_id!: string;
-  /** PHC string: algorithm, parameters, salt and hash */
-  @Column('text') password_hash!: string;
+  /** PHC string: algorithm, parameters, salt and hash; null = voided, until a new one is chosen */
+  @Column('text', { nullable: true }) password_hash!: string | null;
   /** expiry of an initial password that was not used; null = never */
   @Column({ type: 'timestamptz', precision: 3, nullable: true }) expires_at!: Date | null;
   /** false for an imported password until its first login */

@@ -20,12 +20,14 @@ export interface LiveToken {
 const linkColumns = rawSql('user_id, purpose, one_time_tokens.email, requested_at, expires_at, factors');
 /**
  * Renders whether a link may be used. The link of a proposed address requires that the address is
- * still proposed, and that the rights of the user are the rights at the time of the proposal.
+ * still proposed, and that the rights of the user are the rights at the time of the proposal. An
+ * invitation is suspended while its user is disabled or deleted (R41).
  */
-const isConfirmable = rawSql(`(
-          purpose <> 'email'
-          or (users.email_pending = one_time_tokens.email and rights_digest(user_id) = digest)
-        )`);
+const isUsable = rawSql(`case purpose
+          when 'email' then users.email_pending = one_time_tokens.email and rights_digest(user_id) = digest
+          when 'invite' then users.status = 'invited' and users.deleted_at is null
+          else true
+        end`);
 /** Renders whether the `not_me` link of earlier changes is valid. */
 const isLive = rawSql('coalesce(link.expires_at > now(), false)');
 
@@ -48,6 +50,17 @@ export class CredentialsRepository {
         password_hash = excluded.password_hash,
         expires_at = excluded.expires_at,
         policy_checked = excluded.policy_checked`);
+  }
+
+  /**
+   * Voids the passwords of users. The row stays, so that the password still counts for the rules of
+   * status; an expired initial password stays expired.
+   */
+  async voidPasswords(user_ids: string[]): Promise<void> {
+    await this.database.run(sql`
+      update credentials
+      set password_hash = null, expires_at = case when expires_at <= now() then expires_at end
+      where user_id = any(${user_ids}::uuid[])`);
   }
 
   /**
@@ -74,13 +87,15 @@ export class CredentialsRepository {
   }
 
   /**
-   * Records the request of a link, and voids the previous link.
-   * Returns false if the last request is less than `pause_seconds` ago.
+   * Records the request of a link for each user, and voids the previous links.
+   * Returns false if the last requests are less than `pause_seconds` ago.
    */
-  async requestToken(user_id: string, purpose: TokenPurpose, pause_seconds: number): Promise<boolean> {
+  async requestTokens(user_ids: string[], purpose: TokenPurpose, pause_seconds: number): Promise<boolean> {
     const rows = await this.database.runPrepared(sql`
       insert into one_time_tokens (user_id, purpose, requested_at)
-      values (${user_id}, ${purpose}, now())
+      select user_id, ${purpose}, now()
+      from users
+      where user_id = any(${user_ids}::uuid[])
       on conflict (user_id, purpose) do update set
         requested_at = now(),
         token_hash = null,
@@ -194,7 +209,7 @@ export class CredentialsRepository {
       where token_hash = ${token_hash}
         and purpose = any(${purposes}::text[])
         and expires_at > now()
-        and ${isConfirmable}`);
+        and ${isUsable}`);
     return row ?? null;
   }
 
@@ -211,7 +226,7 @@ export class CredentialsRepository {
         where token_hash = ${token_hash}
           and purpose = any(${purposes}::text[])
           and expires_at > now()
-          and ${isConfirmable}
+          and ${isUsable}
         for no key update of users
         for update of one_time_tokens
       )

@@ -109,6 +109,11 @@ export class CredentialsService {
     await this.credentials.upsertHash(user_id, password_hash, initial ? initialPasswordTtlSeconds : null);
   }
 
+  /** Voids the passwords of users. */
+  voidPasswords(user_ids: string[]): Promise<void> {
+    return this.credentials.voidPasswords(user_ids);
+  }
+
   /**
    * Persists the costs of hashes that the current transaction stores. Call it last: it locks rows.
    */
@@ -155,11 +160,11 @@ export class CredentialsService {
   }
 
   /**
-   * Records the request of a link; the mail job mints its token.
-   * Returns false if the last request is less than `pause_seconds` ago.
+   * Records the request of a link for each user; the mail jobs mint the tokens.
+   * Returns false if the last requests are less than `pause_seconds` ago.
    */
-  requestToken(user_id: string, purpose: TokenPurpose, pause_seconds = 0): Promise<boolean> {
-    return this.credentials.requestToken(user_id, purpose, pause_seconds);
+  requestTokens(user_ids: string[], purpose: TokenPurpose, pause_seconds = 0): Promise<boolean> {
+    return this.credentials.requestTokens(user_ids, purpose, pause_seconds);
   }
 
   /** Returns whether a link was requested in the last `within_seconds`. */

@@ -48,6 +48,7 @@ const enums: Record<string, NamedEnum> = {
       'user_disabled',
       'user_deleted',
       'factors_changed',
+      'secured',
     ],
   },
   FactorMethod: {
@@ -129,6 +130,7 @@ const enums: Record<string, NamedEnum> = {
       'passkey-counter',
       'second-step-missing',
       'new-address-login',
+      'secured',
     ],
     constants: 'MAIL_KIND',
   },

@@ -61,6 +61,12 @@ export const eventCatalogue = {
     personal: [],
     impersonal: ['deleted_at', 'roles'],
   },
+  'user.secured': {
+    target: 'user',
+    meaning: 'The account of a user was secured. `factors` were removed and `keys` suspended with it.',
+    personal: ['password_changed_at', 'factors'],
+    impersonal: ['keys'],
+  },
   'user.purged': { target: 'user', meaning: 'A user was removed permanently.', ...noFields },
   'user.invited': { target: 'user', meaning: 'A user was invited again by mail.', ...noFields },
   'user.exported': {
@@ -185,6 +191,7 @@ export const eventCatalogue = {
     personal: [],
     impersonal: ['name', 'permissions', 'carrier_scope', 'expires_at'],
   },
+  'key.resumed': { target: 'key', meaning: 'A suspended API key was resumed.', personal: [], impersonal: ['name'] },
   'key.revoked': { target: 'key', meaning: 'An API key was revoked.', personal: [], impersonal: ['name'] },
   'signing_key.rotated': {
     target: 'signing_key',

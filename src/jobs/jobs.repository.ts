@@ -32,7 +32,7 @@ export class JobsRepository {
    * waiting job with the same key. A delayed job is skipped if a job with the same key runs
    * earlier.
    */
-  async add(name: string, jobs: Job[]): Promise<void> {
+  async add(name: string, jobs: Job[], priority: number): Promise<void> {
     const source = sql`(
         select payload, key, now() + delay_seconds * interval '1 second' as run_at
         from json_to_recordset(${JSON.stringify(jobs)}::json) as job (payload json, key text, delay_seconds float8)
@@ -48,7 +48,7 @@ export class JobsRepository {
       ) job`;
     await this.database.runPrepared(sql`
       select count(*)
-      from ${addJobsSql(name, source)}`);
+      from ${addJobsSql(name, source, priority)}`);
   }
 
   /** Removes the waiting jobs with these keys. */

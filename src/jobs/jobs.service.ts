@@ -89,12 +89,15 @@ export class JobsService implements OnApplicationBootstrap, OnModuleDestroy, OnA
 
   /** Enqueues a job. It runs after the current transaction commits, and not after a rollback. */
   async enqueue(name: string, payload: Record<string, unknown>, key?: string): Promise<void> {
-    await this.jobs.add(name, [key === undefined ? { payload } : { payload, key }]);
+    await this.jobs.add(name, [key === undefined ? { payload } : { payload, key }], 0);
   }
 
-  /** Enqueues jobs of a name. A delayed job is skipped if a job with the same key runs earlier. */
-  async enqueueMany(name: string, jobs: Job[]): Promise<void> {
-    await this.jobs.add(name, jobs);
+  /**
+   * Enqueues jobs of a name. A delayed job is skipped if a job with the same key runs earlier.
+   * @param priority of the jobs that are due, those with the lowest number run first
+   */
+  async enqueueMany(name: string, jobs: Job[], priority = 0): Promise<void> {
+    await this.jobs.add(name, jobs, priority);
   }
 
   /** Cancels the waiting jobs with these keys. */

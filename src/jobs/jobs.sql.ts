@@ -44,7 +44,7 @@ export function jobsSql(name: string): SqlFragment {
  *   `run_at` timestamptz: null = as soon as possible
  * @param priority of the jobs that are due, those with the lowest number run first
  */
-export function addJobsSql(name: string, jobs: SqlFragment, priority = 0): SqlFragment {
+export function addJobsSql(name: string, jobs: SqlFragment, priority: number): SqlFragment {
   return sql`(
         select array_agg((
           ${name}::text, payload, null, run_at, 25, key, ${priority}::integer, null

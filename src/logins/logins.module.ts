@@ -36,7 +36,8 @@ import { LoginsService } from './logins.service';
 import { RememberedActorsService } from './remembered-actors.service';
 import { SecondStepService } from './second-step.service';
 import { SessionProofsService } from './session-proofs.service';
-import { UserUnlockController } from './user-unlock.controller';
+import { UserAccountController } from './user-account.controller';
+import { UserSecureService } from './user-secure.service';
 import { UserUnlockService } from './user-unlock.service';
 
 /** Logs users in, and keeps live logins in memory. */
@@ -50,7 +51,7 @@ import { UserUnlockService } from './user-unlock.service';
     FactorsController,
     PasskeysController,
     UserFactorsController,
-    UserUnlockController,
+    UserAccountController,
   ],
   providers: [
     ActivityNotes,
@@ -64,7 +65,7 @@ import { UserUnlockService } from './user-unlock.service';
     ...[LoginNoticesService, LoginCompletionService, LoginsService, LoginsRepository],
     ...[PasskeyEnrollmentService, PasskeyLoginsService, PasskeyOptionsService, PasskeyProofsService],
     RememberedActorsService,
-    UserUnlockService,
+    ...[UserSecureService, UserUnlockService],
   ],
   exports: [
     ...[FactorChangesService, LiveLoginsService, LoginsService, RememberedActorsService],

@@ -30,7 +30,7 @@ const zeroWidthNonJoiner = '\u200c';
 export function detailsOf(
   to: { name: string; carrier_id: string | null; locale: string | null; timezone: string | null },
   origin: MailOrigin | undefined,
-  { factor, codes_left, keys = [] }: MailFacts = {},
+  { factor, codes_left, keys = [], suspended_keys = [] }: MailFacts = {},
 ): MailDetail[] {
   const language = languageOf(to.locale) ?? 'en';
   const { labels } = mailTexts[language];
@@ -39,6 +39,7 @@ export function detailsOf(
     ...(factor === undefined ? [] : [[labels.factor, labels.factors[factor]]]),
     ...(codes_left === undefined ? [] : [[labels.codes_left, String(codes_left)]]),
     ...keys.map(({ key_id, name }) => [labels.keys, `${harmless(name)} (${key_id})`]),
+    ...suspended_keys.map(({ key_id, name }) => [labels.suspended_keys, `${harmless(name)} (${key_id})`]),
   ];
   const time = origin === undefined ? [] : [[labels.time, timeText(origin.at, language, to.timezone)]];
   const source =

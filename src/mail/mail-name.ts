@@ -15,7 +15,7 @@ const noticeNames = [
   'new-address-login',
 ] as const;
 
-const linkMails = ['invitation', 'reset', 'email-confirmation'] as const;
+const linkMails = ['invitation', 'reset', 'secured', 'email-confirmation'] as const;
 
 /** Name of a mail with a link, other than a notice. */
 export type LinkMail = (typeof linkMails)[number];
@@ -58,6 +58,8 @@ export interface MailFacts {
   codes_left?: number;
   /** API keys that the user created and that still work; an attacker may have chosen their names */
   keys?: { key_id: string; name: string }[];
+  /** API keys that were suspended */
+  suspended_keys?: { key_id: string; name: string }[];
 }
 
 /** Labels of the details below the text of a mail. */
@@ -67,6 +69,7 @@ export interface MailLabels {
   factor: string;
   codes_left: string;
   keys: string;
+  suspended_keys: string;
   time: string;
   ip: string;
   device: string;

@@ -82,15 +82,16 @@ export class MailService {
   }
 
   /** Sends a mail with a link. A confirmation goes to the proposed address. */
-  async sendLink(name: LinkMail, to: Recipient, token: string): Promise<void> {
+  async sendLink(name: LinkMail, to: Recipient, token: string, facts?: MailFacts): Promise<void> {
     const { INVITE_TOKEN_TTL_SECONDS, RESET_TOKEN_TTL_SECONDS, EMAIL_PAGE_URL } = this.config;
     const emailPage = EMAIL_PAGE_URL ?? `${serviceUrl(this.config)}/auth/email/{token}`;
     const links = {
       invitation: { page: this.resetPage, ttl_seconds: INVITE_TOKEN_TTL_SECONDS },
       reset: { page: this.resetPage, ttl_seconds: RESET_TOKEN_TTL_SECONDS },
+      secured: { page: this.resetPage, ttl_seconds: RESET_TOKEN_TTL_SECONDS },
       'email-confirmation': { page: emailPage, ttl_seconds: daySeconds },
     };
-    await this.send(name, to, { link: { ...links[name], token } });
+    await this.send(name, to, { link: { ...links[name], token }, facts });
   }
 
   /** Sends the code that the user enters to enrol the first factor. */

@@ -166,7 +166,7 @@ export class OperationBatchesRepository {
    * first `skippedMax` skipped users or rows.
    */
   async finish(operation_id: string, number: number, outcome: BatchOutcome, skippedMax: number): Promise<void> {
-    const { processed, changed, unchanged, skipped_count, skipped_reasons, skipped } = outcome;
+    const { processed, changed, unchanged, skipped_count, skipped_reasons, skipped, counts = {} } = outcome;
     await this.database.run(sql`
       update operations
       set
@@ -175,21 +175,8 @@ export class OperationBatchesRepository {
         changed = changed + ${changed}::integer,
         unchanged = unchanged + ${unchanged}::integer,
         skipped_count = skipped_count + ${skipped_count}::integer,
-        skipped_reasons = case
-          when ${skipped_count}::integer = 0 then skipped_reasons
-          else (
-            select coalesce(jsonb_object_agg(key, total), '{}')
-            from (
-              select key, sum(value::integer) as total
-              from (
-                select * from jsonb_each_text(skipped_reasons)
-                union all
-                select * from jsonb_each_text(${JSON.stringify(skipped_reasons)}::jsonb)
-              ) counts
-              group by key
-            ) sums
-          )
-        end,
+        skipped_reasons = ${addedSql('skipped_reasons', skipped_reasons)},
+        counts = ${addedSql('counts', counts)},
         skipped = case
           when ${skipped_count}::integer = 0 or jsonb_array_length(skipped) >= ${skippedMax}::integer then skipped
           else (
@@ -257,4 +244,21 @@ export class OperationBatchesRepository {
   async analyze(): Promise<void> {
     await this.database.run(sql`analyze (skip_locked) users, user_search`);
   }
+}
+
+/** Renders the counts of a column with those of a batch added, by name. */
+function addedSql(column: 'skipped_reasons' | 'counts', added: Record<string, number>): SqlFragment {
+  if (Object.keys(added).length === 0) return rawSql(column);
+  return sql`(
+          select jsonb_object_agg(key, total)
+          from (
+            select key, sum(value::integer) as total
+            from (
+              select * from jsonb_each_text(${rawSql(column)})
+              union all
+              select * from jsonb_each_text(${JSON.stringify(added)}::jsonb)
+            ) counted
+            group by key
+          ) sums
+        )`;
 }

@@ -23,8 +23,8 @@ export const operationColumns = rawSql(`
         operations.operation_id, operations.kind, operations.permission, operations.status, operations.actor_type,
         operations.actor_id, operations.session_id, host(operations.ip) as ip, operations.request_id,
         operations.request, operations.total, operations.processed, operations.changed, operations.unchanged,
-        operations.skipped_count, operations.skipped_reasons, operations.skipped, operations.error_code,
-        operations.undo_of, operations.undone_by, operations.created_at, operations.started_at,
+        operations.skipped_count, operations.skipped_reasons, operations.skipped, operations.counts,
+        operations.error_code, operations.undo_of, operations.undone_by, operations.created_at, operations.started_at,
         operations.progressed_at, operations.finished_at, operations.undo_until`);
 
 /**

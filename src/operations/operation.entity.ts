@@ -46,6 +46,8 @@ export class OperationEntity {
   @Column('jsonb', { default: () => `'{}'` }) skipped_reasons!: Record<string, number>;
   /** the first 100 skipped users or rows; `operation_skipped` has more rows */
   @Column('jsonb', { default: () => `'[]'` }) skipped!: Record<string, unknown>[];
+  /** further counts of the result by name, such as `links_restored` */
+  @Column('jsonb', { default: () => `'{}'` }) counts!: Record<string, number>;
   /** error code of a failed operation */
   @Column('text', { nullable: true }) error_code!: string | null;
   /** preview that the operation confirms; a preview can be confirmed once */

@@ -78,6 +78,14 @@ export class OperationResponse {
    * rows that an import skipped
    */
   skipped!: SkippedResponse[];
+  /** users with second factors, which securing the accounts kept */
+  with_factors!: number;
+  /** users who created API keys that still work, which securing the accounts kept */
+  with_keys!: number;
+  /** invited users who were enabled or restored, and whose invitation works again or is sent now */
+  links_restored!: number;
+  /** invited users who were enabled or restored, and whose invitation has expired */
+  links_expired!: number;
   /** time at which the skipped rows of an import expire; null before its end and without them */
   skipped_until!: Date | null;
   /** users or rows per second so far; null before the first batch is done */
@@ -140,6 +148,7 @@ export function toOperationResponse(operation: OperationRecord): OperationRespon
     skipped_count,
     skipped_reasons,
     skipped: operation.skipped as unknown as SkippedResponse[],
+    ...{ with_factors: 0, with_keys: 0, links_restored: 0, links_expired: 0, ...operation.counts },
     skipped_until: keptUntil(operation),
     ...paceOf(operation),
     error_code,

@@ -41,8 +41,9 @@ export interface BatchOutcome {
   changed: number;
   unchanged: number;
   skipped_count: number;
-  /** number of skipped users or rows by reason */
+  /** number of skipped users or rows by reason, and further counts by name */
   skipped_reasons: Record<string, number>;
+  counts?: Record<string, number>;
   /** the first skipped users or rows */
   skipped: Record<string, unknown>[];
   /** skipped rows of a file, to be kept for correction */
@@ -57,12 +58,12 @@ export interface OperationTimes {
 
 /**
  * Renders until when an operation that ends now can be undone; null if it cannot. An operation that
- * only resets second factors cannot be undone.
+ * only resets second factors or secures accounts cannot be undone.
  */
 function undoUntil(changed: SqlFragment): SqlFragment {
   return sql`case
           when ${changed} > 0 and kind in ('change', 'delete')
-            and request -> 'change' is distinct from '{"reset_second_factors": true}'
+            and coalesce(request -> 'change' not in ('{"reset_second_factors": true}', '{"secure": true}'), true)
           then now() + make_interval(days => ${undoDays}::integer)
         end`;
 }
@@ -172,7 +173,7 @@ export class OperationsRepository {
 
   /** Ends an operation that the current transaction has carried out, with its result. */
   async complete(operation_id: string, outcome: BatchOutcome): Promise<OperationRecord> {
-    const { processed, changed, unchanged, skipped_count, skipped_reasons, skipped } = outcome;
+    const { processed, changed, unchanged, skipped_count, skipped_reasons, skipped, counts = {} } = outcome;
     const [row] = await this.database.run<OperationRecord>(sql`
       update operations
       set
@@ -184,6 +185,7 @@ export class OperationsRepository {
         skipped_count = ${skipped_count}::integer,
         skipped_reasons = ${JSON.stringify(skipped_reasons)}::jsonb,
         skipped = ${JSON.stringify(skipped)}::jsonb,
+        counts = ${JSON.stringify(counts)}::jsonb,
         started_at = now(),
         progressed_at = case when ${processed}::integer = 0 then now() else clock_timestamp() end,
         finished_at = clock_timestamp(),

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { rawSql, sql } from '../common/query/sql';
 import { Database } from '../database/database';
-import { addHits, takeHitsSql } from './rate-limits.sql';
 
 /** Describes the current window of a counter. */
 export interface RateLimitWindow {
@@ -12,6 +11,11 @@ export interface RateLimitWindow {
 }
 
 const columns = rawSql('hits, greatest(1, ceil(extract(epoch from ends_at - now())))::integer as seconds_left');
+
+/** Adds the new hits to an open window, or starts a new window. */
+const addHits = rawSql(`on conflict (key) do update
+      set hits = case when counter.ends_at > now() then counter.hits else 0 end + excluded.hits,
+        ends_at = case when counter.ends_at > now() then counter.ends_at else excluded.ends_at end`);
 
 /**
  * SQL of the rate limits. Each change is one statement that locks its rows, so that parallel
@@ -35,7 +39,15 @@ export class RateLimitsRepository {
    * Adds a hit to each counter with fewer than `max` hits, and returns the keys of these counters.
    */
   async take(keys: Buffer[], max: number, window_seconds: number): Promise<Buffer[]> {
-    const rows = await this.database.runPrepared<{ key: Buffer }>(takeHitsSql(sql`${keys}`, max, window_seconds));
+    // Ordered by key, so that two batches with the same keys cannot deadlock.
+    const rows = await this.database.runPrepared<{ key: Buffer }>(sql`
+      insert into rate_limits as counter (key, hits, ends_at)
+      select distinct key, 1, now() + ${window_seconds}::integer * interval '1 second'
+      from unnest(${keys}::bytea[]) key
+      order by key
+      ${addHits}
+      where counter.ends_at <= now() or counter.hits < ${max}::integer
+      returning key`);
     return rows.map(({ key }) => key);
   }
 

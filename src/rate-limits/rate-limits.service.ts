@@ -92,7 +92,7 @@ export class RateLimitsService implements OnModuleInit {
   }
 
   /** Returns the key of the counter of a subject. */
-  keyOf({ name }: RateLimit, subject: string): Buffer {
+  private keyOf({ name }: RateLimit, subject: string): Buffer {
     return createKeyedHash(this.hashKey).update(`${name}\n${subject}`).digest();
   }
 }

@@ -11,7 +11,7 @@ import type { UserResponse } from '../users/users.dto';
 
 type Addressee = Recipient & { user_id: string };
 
-const purposes = { invitation: 'invite', reset: 'reset', 'email-confirmation': 'email' } as const;
+const purposes = { invitation: 'invite', reset: 'reset', secured: 'reset', 'email-confirmation': 'email' } as const;
 
 /**
  * Handles the jobs that send mail.
@@ -36,7 +36,11 @@ export class MailJobsService implements OnModuleInit {
   private async send({ user_id, mail, email, delayed, origin, facts }: MailJob): Promise<void> {
     const user = await this.passwords.find(user_id);
     // A disabled user must also learn of a reset: the user may be enabled again.
-    if (user === null || (user.status === 'disabled' && mail !== 'factors-reset')) return;
+    if (user === null || (user.status === 'disabled' && mail !== 'factors-reset')) {
+      // A suspended invitation counts as not sent: it is sent once its user is enabled or restored.
+      if (mail === 'invitation') await this.credentials.requestTokens([user_id], 'invite');
+      return;
+    }
     const to: Addressee = { ...user, email: email ?? user.email };
     if (isNotice(mail)) {
       const token = undoableNotices.includes(mail) ? await this.credentials.findChangeToken(user_id, to.email) : null;
@@ -47,6 +51,7 @@ export class MailJobsService implements OnModuleInit {
         if (user.status !== 'invited') return;
         return delayed === true ? this.inviteDelayed(user, to.email) : this.sendLink(mail, to);
       case 'reset':
+      case 'secured':
         return user.status === 'active' ? this.sendLink(mail, to) : undefined;
       case 'email-confirmation':
         if (user.email_pending === null) return;
@@ -75,7 +80,9 @@ export class MailJobsService implements OnModuleInit {
    */
   private async sendLink(mail: LinkMail, to: Addressee): Promise<void> {
     const token = await this.credentials.mintToken(to.user_id, purposes[mail], to.email);
-    if (token !== null) await this.mail.sendLink(mail, to, token);
+    if (token === null) return;
+    const facts = mail === 'secured' ? { suspended_keys: await this.mails.listSuspendedKeys(to.user_id) } : {};
+    await this.mail.sendLink(mail, to, token, facts);
   }
 
   /** Mints a code and sends it. Skips the mail if the code is no longer needed. */

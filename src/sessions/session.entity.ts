@@ -13,6 +13,7 @@ export const endedReasons = [
   'user_disabled',
   'user_deleted',
   'factors_changed',
+  'secured',
 ] as const;
 /** Reason why a session ended. */
 export type EndedReason = (typeof endedReasons)[number];
@@ -22,7 +23,7 @@ export type EndedReason = (typeof endedReasons)[number];
 @Check(
   'sessions_ended_reason_check',
   "ended_reason in ('logout', 'revoked', 'expired', 'replaced', 'token_reuse', 'password_changed', " +
-    "'ip_not_allowed', 'user_disabled', 'user_deleted', 'factors_changed')",
+    "'ip_not_allowed', 'user_disabled', 'user_deleted', 'factors_changed', 'secured')",
 )
 @Index('sessions_user_id_idx', ['user_id', 'ended_at', 'expires_at'])
 @Index('sessions_last_seen_at_idx', ['last_seen_at', 'session_id'])

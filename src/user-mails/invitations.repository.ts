@@ -1,57 +1,50 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from '../common/query/sql';
-import { requestTokensSql } from '../credentials/requested-tokens.sql';
 import { Database } from '../database/database';
-import { addJobsSql } from '../jobs/jobs.sql';
-import type { RateLimit } from '../rate-limits/rate-limits.service';
-import { takeHitsSql } from '../rate-limits/rate-limits.sql';
-import { mailJob, type MailJob } from './mail-job';
 
-/** The invitation of a new user. */
-export interface Invitation {
-  user_id: string;
-  /** counter of the address */
-  limit_key: Buffer;
-  job: MailJob;
-  job_key: string;
-}
+/**
+ * State of the link with which a user sets a password. `voided`: the user needs a new password;
+ * `none`: the user was never invited.
+ */
+export type LinkState = 'voided' | 'none' | 'unsent' | 'valid' | 'expired';
 
-/** SQL of the invitations of new users. */
+/** SQL of the links with which users set passwords. */
 @Injectable()
 export class InvitationsRepository {
   constructor(private readonly database: Database) {}
 
-  /**
-   * Counts the invitations of new users, requests their links and enqueues their mails, in one
-   * statement. Other mails have priority, so that an import delays no reset. Skips addresses that
-   * have reached the limit.
-   * @returns the ids of the invited users
-   */
-  async add(invitations: Invitation[], { max, window_seconds }: RateLimit): Promise<string[]> {
-    const user_ids = invitations.map(({ user_id }) => user_id);
-    const keys = invitations.map(({ limit_key }) => limit_key);
-    const jobs = invitations.map(({ job }) => JSON.stringify(job));
-    const job_keys = invitations.map(({ job_key }) => job_key);
-    const rows = await this.database.runPrepared<{ user_id: string }>(sql`
-      with taken as (
-        ${takeHitsSql(sql`${keys}`, max, window_seconds)}
-      ),
-      invited as (
-        select invitation.*
-        from unnest(${user_ids}::uuid[], ${keys}::bytea[], ${jobs}::json[], ${job_keys}::text[])
-          as invitation (user_id, limit_key, payload, key)
-        join taken on taken.key = invitation.limit_key
-      ),
-      requested as (
-        ${requestTokensSql(sql`invited`, 'invite')}
-      ),
-      enqueued as (
-        select count(*) as jobs
-        from ${addJobsSql(mailJob, sql`(select payload, key, null::timestamptz as run_at from invited) job`, 1)}
-      )
-      select user_id
-      from invited
-      cross join enqueued`);
-    return rows.map(({ user_id }) => user_id);
+  /** Lists the links of invited users, and the active users with a voided password. */
+  listLinks(user_ids: string[]): Promise<{ user_id: string; email: string; state: LinkState }[]> {
+    return this.database.run(sql`
+      select
+        users.user_id,
+        users.email,
+        case
+          when users.status = 'active' then 'voided'
+          when link.user_id is null then 'none'
+          when link.expires_at is null then 'unsent'
+          when link.expires_at > now() then 'valid'
+          else 'expired'
+        end as state
+      from users
+      left join credentials on credentials.user_id = users.user_id
+      left join one_time_tokens link on link.user_id = users.user_id and link.purpose = 'invite'
+      where users.user_id = any(${user_ids}::uuid[])
+        and users.deleted_at is null
+        and case users.status
+          when 'active' then credentials.user_id is not null and credentials.password_hash is null
+          else users.status = 'invited'
+        end
+      order by users.user_id`);
+  }
+
+  /** Lists the newest 100 suspended API keys that a user created. */
+  listSuspendedKeys(user_id: string): Promise<{ key_id: string; name: string }[]> {
+    return this.database.run(sql`
+      select key_id, name
+      from keys
+      where created_by = ${user_id}::uuid and suspended_at is not null and revoked_at is null
+      order by suspended_at desc, key_id desc
+      limit 100`);
   }
 }

@@ -6,7 +6,7 @@ import type { Changes } from '../events/events.service';
 import { JobsService } from '../jobs/jobs.service';
 import { type MailFacts, type MailName, originOf, originOfOther } from '../mail/mail.service';
 import { type RateLimit, RateLimitsService } from '../rate-limits/rate-limits.service';
-import { InvitationsRepository } from './invitations.repository';
+import { InvitationsRepository, type LinkState } from './invitations.repository';
 import { mailJob, type MailJob, mailKey } from './mail-job';
 
 export { mailJob, type MailJob } from './mail-job';
@@ -55,23 +55,22 @@ export class UserMailsService {
     const delay = await this.takeOrDelay([[invitationLimit, canonical(user.email)]]);
     // No token yet: the older link stays valid.
     if (delay !== null) return this.enqueue({ ...invitationOf(user), delayed: true }, delay);
-    await this.credentials.requestToken(user.user_id, 'invite');
+    await this.credentials.requestTokens([user.user_id], 'invite');
     await this.enqueue(invitationOf(user));
   }
 
   /**
-   * Mails invitations to users who were just created, with different addresses. Beyond the limit,
-   * the mail is sent later.
+   * Mails invitations to users without one, with different addresses. Beyond the limit, the mail is
+   * sent later. Other mails have priority, so that an import delays no reset.
    */
   async inviteNew(users: Addressee[]): Promise<void> {
-    const invitations = users.map((user) => ({
-      user_id: user.user_id,
-      limit_key: this.limits.keyOf(invitationLimit, canonical(user.email)),
-      job: invitationOf(user),
-      job_key: mailKey(invitationOf(user)),
-    }));
-    const invited = new Set(await this.invitations.add(invitations, invitationLimit));
-    for (const user of users.filter(({ user_id }) => !invited.has(user_id))) await this.invite(user);
+    const addresses = users.map(({ email }) => canonical(email));
+    const allowed = await this.limits.take(invitationLimit, addresses);
+    const invited = users.filter(({ email }) => allowed.has(canonical(email)));
+    const user_ids = invited.map(({ user_id }) => user_id);
+    await this.credentials.requestTokens(user_ids, 'invite');
+    await this.enqueueAll(invited.map(invitationOf), 1);
+    for (const user of users.filter(({ email }) => !allowed.has(canonical(email)))) await this.invite(user);
   }
 
   /**
@@ -89,7 +88,7 @@ export class UserMailsService {
     const subject = isKnown ? `known ${canonical(email)}` : canonical(email);
     for (const limit of invited ? [invitationLimit] : resetLimits)
       if ((await this.limits.takeOrWait(limit, subject)) !== null) return false;
-    if (!(await this.credentials.requestToken(user_id, purpose, pauseSeconds))) return false;
+    if (!(await this.credentials.requestTokens([user_id], purpose, pauseSeconds))) return false;
     await this.enqueue(invited ? invitationOf({ user_id, email }) : { user_id, mail: 'reset' });
     return true;
   }
@@ -143,7 +142,7 @@ export class UserMailsService {
     ]);
     if (delay !== null) await this.enqueue({ user_id, mail: 'email-confirmation', delayed: true }, delay);
     if (delay !== null) return false;
-    await this.credentials.requestToken(user_id, 'email');
+    await this.credentials.requestTokens([user_id], 'email');
     await this.enqueue({ user_id, mail: 'email-confirmation' });
     return true;
   }
@@ -163,11 +162,31 @@ export class UserMailsService {
   }
 
   /**
-   * Cancels the mails whose links a new password voids.
-   * @param isReset whether a link set the password
+   * Mails the links that users lack who were enabled, restored or secured: to choose a new password
+   * if the old one was voided, and an invitation that was not sent yet. A valid one works again; an
+   * expired one is not replaced.
+   * @param uninvited also invites users who never were
    */
-  async cancelLinks(user_id: string, isReset: boolean): Promise<void> {
-    await this.cancel([user_id], isReset ? ['reset', 'invitation', 'email-confirmation'] : ['email-confirmation']);
+  async restoreLinks(user_ids: string[], uninvited = false): Promise<Record<string, number>> {
+    const found = await this.invitations.listLinks(user_ids);
+    const of = (wanted: LinkState) => found.filter(({ state }) => state === wanted);
+    await this.enqueueAll(of('voided').map(({ user_id }) => ({ user_id, mail: 'secured' })));
+    await this.inviteNew([...of('unsent'), ...(uninvited ? of('none') : [])]);
+    return { links_restored: of('valid').length + of('unsent').length, links_expired: of('expired').length };
+  }
+
+  /** Returns the suspended API keys that a user created, for the mail about them. */
+  listSuspendedKeys(user_id: string): Promise<NonNullable<MailFacts['suspended_keys']>> {
+    return this.invitations.listSuspendedKeys(user_id);
+  }
+
+  /**
+   * Cancels the mails whose links a new or voided password voids.
+   * @param isReset whether a link set the password, or the password was voided
+   */
+  async cancelLinks(user_ids: string[], isReset: boolean): Promise<void> {
+    const mails = ['secured', 'reset', 'invitation', 'email-confirmation'] as const;
+    await this.cancel(user_ids, isReset ? mails : ['email-confirmation']);
   }
 
   /** Cancels all mails to users. */
@@ -177,6 +196,11 @@ export class UserMailsService {
 
   private async cancel(user_ids: string[], mails: readonly MailName[]): Promise<void> {
     await this.jobs.cancel(user_ids.flatMap((user_id) => mails.map((mail) => mailKey({ user_id, mail }))));
+  }
+
+  private async enqueueAll(mails: MailJob[], priority = 0): Promise<void> {
+    const jobs = mails.map((job) => ({ payload: job, key: mailKey(job) }));
+    await this.jobs.enqueueMany(mailJob, jobs, priority);
   }
 
   private async enqueue(job: MailJob, delay?: { delay_seconds: number }): Promise<void> {

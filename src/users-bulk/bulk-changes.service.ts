@@ -55,7 +55,7 @@ export class BulkChangesService implements OnModuleInit {
     const limited = new Set(await this.limitedOf(actor, checked, user_ids));
     const open = limited.size === 0 ? user_ids : user_ids.filter((id) => !limited.has(id));
     const applied = await this.changes.apply(actor, checked, open, operation_id);
-    const { unchanged, changed_ids, reset_ids } = applied;
+    const { unchanged, changed_ids, reset_ids, with_factors, with_keys, links } = applied;
     if (reset_ids.length > 0) await this.factors.removeAll(actor, reset_ids, operation_id);
     const changed = changed_ids.length;
     const reasons: Record<string, number> = limited.size === 0 ? {} : { [rateLimited]: limited.size };
@@ -63,7 +63,8 @@ export class BulkChangesService implements OnModuleInit {
     const processed = changed + unchanged + counts.skipped_count;
     const skipped = [...applied.skipped, ...[...limited].map((user_id) => ({ user_id, reason: rateLimited }))];
     const kept = skipped.slice(0, listedMax).map((user) => ({ ...toSkipped(user) }));
-    return { processed, changed, unchanged, ...counts, skipped: kept, changed_ids };
+    const result = { processed, changed, unchanged, ...counts, counts: { with_factors, with_keys, ...links } };
+    return { ...result, skipped: kept, changed_ids };
   }
 
   /**

@@ -91,7 +91,7 @@ export class UsersBulkController {
   @Allow('user:update', {
     fresh:
       '`dry_run` is false and the body contains `roles`, `roles_add`, `roles_remove`, `carrier_scope`, ' +
-      '`allowed_ips`, `second_factor_required_from`, `reset_second_factors`, or a `status` other than `disabled`',
+      '`allowed_ips`, `second_factor_required_from`, `reset_second_factors`, `secure`, or a `status` but `disabled`',
   })
   @LongWork()
   @Endpoint({

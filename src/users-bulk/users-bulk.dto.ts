@@ -14,6 +14,10 @@ export class BulkCounts {
   skipped_reasons!: Record<string, number>;
   /** the first 100 skipped users */
   skipped!: SkippedResponse[];
+  /** with `secure`: users with second factors, which are kept */
+  with_factors!: number;
+  /** with `secure`: users who created API keys that still work, which are kept */
+  with_keys!: number;
 }
 
 /** What a bulk change would do. A preview changes nothing. */
@@ -41,15 +45,21 @@ export class BulkResultResponse extends BulkCounts {
   operation_id!: string;
   /** users that were changed */
   changed!: number;
-  /** until when the change can be undone; null if no user was changed */
+  /** invited users who were enabled, and whose invitation works again or is sent now */
+  links_restored!: number;
+  /** invited users who were enabled, and whose invitation has expired; `invite` sends a new one */
+  links_expired!: number;
+  /** until when the change can be undone; null if it cannot, or if no user was changed */
   undo_until!: Date | null;
 }
 
 /** Returns the result of an operation that has ended. */
 export function toBulkResult(operation: OperationResponse): BulkResultResponse {
   const { operation_id, matched, changed, unchanged, skipped_count, skipped_reasons, skipped, undo_until } = operation;
+  const { with_factors, with_keys, links_restored, links_expired } = operation;
   const counts = { matched, changed, unchanged, skipped_count, skipped_reasons, skipped };
-  return { kind: 'result', operation_id, ...counts, undo_until };
+  const more = { with_factors, with_keys, links_restored, links_expired };
+  return { kind: 'result', operation_id, ...counts, ...more, undo_until };
 }
 
 /**

@@ -113,14 +113,13 @@ export class UsersBulkService {
 
   private async preview(actor: Actor, request: BulkRequest, checked: CheckedAction): Promise<BulkPreviewResponse> {
     const confirm_id = this.tokens.newId();
-    const { matched, unchanged, would_change, sample, skipped, skipped_reasons, digest, previewed_at } =
-      await this.changes.preview(actor, checked, request.conditions, confirm_id);
-    assertExpected(request, matched);
-    const expires_at = previewed_at.getTime() + confirmWithinMs;
+    const found = await this.changes.preview(actor, checked, request.conditions, confirm_id);
+    const { matched, would_change, unchanged, with_factors, with_keys, sample, skipped, digest } = found;
+    const expires_at = found.previewed_at.getTime() + confirmWithinMs;
     return {
       kind: 'preview',
-      ...{ matched, would_change, unchanged, ...countSkipped(skipped_reasons), skipped: skipped.map(toSkipped) },
-      sample,
+      ...{ matched, would_change, unchanged, with_factors, with_keys, sample },
+      ...{ ...countSkipped(found.skipped_reasons), skipped: skipped.map(toSkipped) },
       confirm_token: this.tokens.mint({ confirm_id, expires_at, count: matched, digest }, { actor, ...request }),
       expires_at: new Date(expires_at),
     };
@@ -204,7 +203,9 @@ function assertConfirmed(confirmed: Confirmation, fixed: FixedSet): void {
 function assertChange(request: ChangeFoundUsersRequest): void {
   if (Object.keys(request).length === 0)
     throw invalid({ pointer: '', code: 'field.required', detail: 'must contain a field to change' });
-  const { roles, roles_add, roles_remove } = request;
+  const { roles, roles_add, roles_remove, secure } = request;
+  if (secure !== undefined && Object.keys(request).length > 1)
+    throw invalid({ pointer: '/secure', code: 'field.not_allowed', detail: 'cannot be combined with other fields' });
   if (roles !== undefined && (roles_add !== undefined || roles_remove !== undefined))
     throw invalid({
       pointer: '/roles',

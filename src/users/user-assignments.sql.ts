@@ -28,6 +28,8 @@ export function assignmentsOf(action: UserAction): Assignment[] {
 
 function changeAssignments(change: UserChange): Assignment[] {
   const assignments: Assignment[] = [];
+  // Unfinished logins with the voided password fail, because they compare this time.
+  if (change.secure === true) assignments.push({ column: 'password_changed_at', value: sql`now()::timestamptz(3)` });
   for (const column of userFieldsWith('change')) {
     const { change: kind, type } = userFields[column];
     if (kind !== 'as_given' || change[column] === undefined) continue;

@@ -61,6 +61,9 @@ export interface ActionOutcome {
   matched: number;
   /** number of users that no rule protects, but that already have the requested values */
   unchanged: number;
+  /** with `secure`: numbers of users with second factors, and with API keys that still work */
+  with_factors: number;
+  with_keys: number;
   /** number of skipped users by reason */
   skipped_reasons: Record<string, number>;
   /** the first 100 skipped users by id */
@@ -74,6 +77,8 @@ export interface AppliedAction extends ActionOutcome {
   reset_ids: string[];
   /** users in `changed_ids` that are now disabled or deleted */
   shut_out_ids: string[];
+  /** users in `changed_ids` that were disabled or deleted before */
+  let_in_ids: string[];
   /** changes of one of the changed users */
   changes: Changes | null;
 }
@@ -89,7 +94,7 @@ export interface PreviewedAction extends ActionOutcome {
 }
 
 /** Fields that actors may not change for themselves, and that decide who is an administrator. */
-const powerFields: (keyof UserChange)[] = ['status', 'roles', 'roles_add', 'roles_remove', 'carrier_scope'];
+const powerFields: (keyof UserChange)[] = ['status', 'roles', 'roles_add', 'roles_remove', 'carrier_scope', 'secure'];
 
 /** Fields that decide what a user may do, and who can log in as the user. */
 const accessFields: (keyof UserChange)[] = [
@@ -109,13 +114,18 @@ const accessFields: (keyof UserChange)[] = [
  */
 export function needsFreshAuthentication(action: ChangeAction | DeleteAction): boolean {
   if (action.kind === 'delete') return action.purge === true;
-  if (resetsFactors(action) || (action.change.status ?? 'disabled') !== 'disabled') return true;
+  if (resetsFactors(action) || secures(action) || (action.change.status ?? 'disabled') !== 'disabled') return true;
   return action.verified === undefined && accessFields.some((field) => action.change[field] !== undefined);
 }
 
 /** Returns whether an action removes the second factors of users. */
 export function resetsFactors(action: UserAction): boolean {
   return action.kind === 'change' && action.change.reset_second_factors === true;
+}
+
+/** Returns whether an action voids the passwords, links and sessions of users. */
+export function secures(action: UserAction): boolean {
+  return action.kind === 'change' && action.change.secure === true;
 }
 
 /**

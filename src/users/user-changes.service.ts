@@ -12,6 +12,7 @@ import { visibleScope } from '../rate-limits/conflict-limit.service';
 import { RateLimitsService, selfChangeLimit, selfChangeOf } from '../rate-limits/rate-limits.service';
 import { RolesService } from '../roles/roles.service';
 import { SessionsService } from '../sessions/sessions.service';
+import { UserMailsService } from '../user-mails/user-mails.service';
 import {
   type ActionOutcome,
   type AppliedAction,
@@ -21,6 +22,7 @@ import {
   needsFreshAuthentication,
   type PreviewedAction,
   resetsFactors,
+  secures,
   touchesPower,
   type UserAction,
   voidsProposals,
@@ -50,6 +52,7 @@ export class UserChangesService {
     private readonly sessions: SessionsService,
     private readonly credentials: CredentialsService,
     private readonly limits: RateLimitsService,
+    private readonly mails: UserMailsService,
   ) {}
 
   /**
@@ -93,9 +96,10 @@ export class UserChangesService {
   }
 
   /**
-   * Applies an action to users. Ends the sessions that users may no longer have, and voids the
-   * links of users who are now disabled or deleted. The caller removes the second factors of the
-   * users in `reset_ids`, which are locked.
+   * Applies an action to users. Ends the sessions that users may no longer have, voids the links of
+   * users who are now disabled or deleted, suspends their invitations, and restores the links of
+   * users who no longer are. The caller removes the second factors of the users in `reset_ids`,
+   * which are locked, and records the event of a single user who is secured.
    * Skips users that a rule protects; ids without a user in the actor's scope are skipped as
    * `user.not_found`. Call it within a transaction.
    * @param operation_id operation that the events belong to
@@ -105,7 +109,7 @@ export class UserChangesService {
     { action, grants }: CheckedAction,
     user_ids: string[],
     operation_id: string | null = null,
-  ): Promise<AppliedAction> {
+  ): Promise<AppliedAction & { links: Record<string, number> }> {
     // Lock order: roles, administrators, users. A granted role neither disappears nor closes to its
     // new holder before the transaction ends, and two transactions that could remove the last
     // administrator run one after the other (ASVS 15.4.2).
@@ -115,16 +119,29 @@ export class UserChangesService {
     };
     const power = action.kind !== 'change' || touchesPower(action.change);
     if (power) await this.users.lockAdministrators(actor, action, user_ids);
-    const event = eventBase(actor, eventTypeOf(action), { operation_id });
+    const isRecorded = !secures(action) || operation_id !== null;
+    const event = isRecorded ? eventBase(actor, eventTypeOf(action), { operation_id }) : null;
     const applied = await this.users.apply(actor, checked, user_ids, event);
-    const { changed_ids, shut_out_ids } = applied;
-    if (changed_ids.length === 0) return applied;
+    const { changed_ids, shut_out_ids, let_in_ids } = applied;
+    if (changed_ids.length === 0) return { ...applied, links: {} };
     // A proposed address must not receive rights or codes that are newer than the proposal (E30).
     if (voidsProposals(action)) await this.users.dropProposedEmails(changed_ids);
-    if (shut_out_ids.length > 0) await this.credentials.voidTokens(shut_out_ids);
+    // Invitations are suspended instead (R41).
+    if (shut_out_ids.length > 0) await this.credentials.voidTokens(shut_out_ids, ['reset', 'email', 'shown', 'not_me']);
     if (shut_out_ids.length > 0 || assignsNetworks(action))
       await this.sessions.endForbidden(actor, changed_ids, operation_id);
-    return applied;
+    if (secures(action)) await this.voidAccess(actor, changed_ids);
+    const links = let_in_ids.length === 0 ? {} : await this.mails.restoreLinks(let_in_ids);
+    return { ...applied, links };
+  }
+
+  /** Voids what a stranger may hold, and mails links to choose new passwords (R40). */
+  private async voidAccess(actor: Actor, user_ids: string[]): Promise<void> {
+    await this.credentials.voidPasswords(user_ids);
+    await this.credentials.voidTokens(user_ids);
+    await this.mails.cancelLinks(user_ids, true);
+    await this.mails.restoreLinks(user_ids, true);
+    await this.sessions.endOf(actor, user_ids, 'secured');
   }
 
   /**
@@ -165,5 +182,6 @@ function assignsNetworks(action: UserAction): boolean {
 
 function eventTypeOf(action: UserAction): EventType {
   if (action.kind === 'delete') return 'user.deleted';
+  if (secures(action)) return 'user.secured';
   return action.kind === 'undo' && action.restores ? 'user.restored' : 'user.changed';
 }

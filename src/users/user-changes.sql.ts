@@ -1,5 +1,6 @@
 import type { Actor } from '../access/actor';
 import { isAdministrator } from '../access/administrators.sql';
+import { activeKey } from '../api-keys/api-key-list.sql';
 import { digestSql } from '../common/query/digest';
 import type { Condition } from '../common/query/filter';
 import { filterSql } from '../common/query/filter.sql';
@@ -7,13 +8,14 @@ import { joinSql, rawSql, sql, type SqlFragment } from '../common/query/sql';
 import type { EventBase } from '../events/events.service';
 import { recordEventsSql } from '../events/events.sql';
 import { afterColumns, type Assignment, assignmentsOf, beforeOperationJoins, differsSql } from './user-assignments.sql';
-import { type CheckedAction, resetsFactors, type UserAction } from './user-change';
+import { type CheckedAction, resetsFactors, secures, type UserAction } from './user-change';
 import { userFilterSql } from './user-list.sql';
 import { refusalSql, staysAdministrator } from './user-rules.sql';
 import { visibleUsers } from './users.sql';
 
 const skippedMax = 100;
 const sampleMax = 20;
+const hasKeys = sql`users.user_id in (select created_by from keys where ${activeKey})`;
 
 /**
  * Renders the statement that applies an action to one or many users, and records each changed field
@@ -24,7 +26,7 @@ export function applyActionSql(
   actor: Actor,
   checked: CheckedAction,
   user_ids: string[],
-  event: EventBase,
+  event: EventBase | null,
 ): SqlFragment {
   const assignments = assignmentsOf(checked.action);
   return sql`
@@ -48,11 +50,16 @@ export function applyActionSql(
         users.carrier_id,
         users.version,
         ${changesSql(assignments)} as changes,
-        ${shutOutSql(assignments)} as shut_out
+        ${isOutSql(assignments, 'users.')} as shut_out,
+        ${isOutSql(assignments, 'judged.before_')} as was_out
     ),
-    -- recorded: one event for each changed user.
+    ${
+      event === null
+        ? sql``
+        : sql`-- recorded: one event for each changed user.
     recorded as (${recordEventsSql(event, rawSql('changed target'))}
-    ),
+    ),`
+    }
     -- skipped: the users that a rule protects, and the ids for which no user was found.
     skipped as not materialized (
       select user_id, verdict as reason
@@ -64,7 +71,7 @@ export function applyActionSql(
       where user_id not in (select user_id from judged)
     )
     select
-      ${outcomeSql},
+      ${outcomeSql(checked.action)},
       array(
         select id from changed
         union
@@ -72,6 +79,7 @@ export function applyActionSql(
       ) as changed_ids,
       array(select user_id from judged where verdict is null and resets order by user_id) as reset_ids,
       array(select id from changed where shut_out) as shut_out_ids,
+      array(select id from changed where was_out and not shut_out order by id) as let_in_ids,
       (select changes from changed limit 1) as changes`;
 }
 
@@ -102,7 +110,7 @@ export function previewActionSql(
       where verdict is not null
     )
     select
-      ${outcomeSql},
+      ${outcomeSql(checked.action)},
       (select count(*)::integer from judged where verdict is null and (differs or resets)) as would_change,
       (select ${digestSql('user_id', seed)} from judged) as digest,
       now() as previewed_at,
@@ -154,6 +162,8 @@ function foundSql(actor: Actor, checked: CheckedAction, target: SqlFragment, mod
         ${refusalSql(actor, checked)} as refusal,
         ${differsSql(assignments)} as differs,
         ${resetsFactors(action) ? rawSql(`users.second_factors <> '{}'`) : rawSql('false')} as resets,
+        ${secures(action) ? rawSql(`users.second_factors <> '{}'`) : rawSql('false')} as has_factors,
+        ${secures(action) ? hasKeys : rawSql('false')} as has_keys,
         (${isAdministrator} and not ${staysAdministrator(action)}) as leaves_administrators
       from (
         select users.*${undo.columns}${afterColumns(assignments)}
@@ -191,8 +201,10 @@ const judgedSql = sql`-- judged: the users with the verdict: the code of the rul
     )`;
 
 /** The columns of an `ActionOutcome`. Needs the relations `judged` and `skipped`. */
-const outcomeSql = sql`(select count(*)::integer from judged) as matched,
+const outcomeSql = (action: UserAction) => sql`(select count(*)::integer from judged) as matched,
       (select count(*)::integer from judged where verdict is null and not (differs or resets)) as unchanged,
+      ${countSql(action, 'has_factors')} as with_factors,
+      ${countSql(action, 'has_keys')} as with_keys,
       (
         select coalesce(jsonb_object_agg(reason, count), '{}')
         from (select reason, count(*)::integer as count from skipped group by reason) counted
@@ -201,6 +213,12 @@ const outcomeSql = sql`(select count(*)::integer from judged) as matched,
         select coalesce(jsonb_agg(to_jsonb(first_skipped) order by user_id), '[]')
         from (select * from skipped order by user_id limit ${skippedMax}::integer) first_skipped
       ) as skipped`;
+
+/** Renders how many users keep something although their accounts are secured. */
+function countSql(action: UserAction, kept: 'has_factors' | 'has_keys'): SqlFragment {
+  if (!secures(action)) return rawSql('0');
+  return sql`(select count(*)::integer from judged where verdict is null and ${rawSql(kept)})`;
+}
 
 function beforeAndAfterSql(assignments: Assignment[]): SqlFragment {
   return joinSql(
@@ -229,12 +247,15 @@ function changesSql(assignments: Assignment[]): SqlFragment {
   return joinSql(changes, '\n        || ', `'{}'::jsonb`);
 }
 
-/** Renders whether a changed user is now disabled or deleted. */
-function shutOutSql(assignments: Assignment[]): SqlFragment {
+/**
+ * Renders whether a changed user is disabled or deleted, if the action decides it.
+ * @param row prefix of the columns before or after the action
+ */
+function isOutSql(assignments: Assignment[], row: 'users.' | 'judged.before_'): SqlFragment {
   const columns = assignments.map(({ column }) => column);
   const conditions = [
-    ...(columns.includes('status') ? [rawSql(`users.status = 'disabled'`)] : []),
-    ...(columns.includes('deleted_at') ? [rawSql('users.deleted_at is not null')] : []),
+    ...(columns.includes('status') ? [rawSql(`${row}status = 'disabled'`)] : []),
+    ...(columns.includes('deleted_at') ? [rawSql(`${row}deleted_at is not null`)] : []),
   ];
   return sql`(${joinSql(conditions, ' or ', 'false')})`;
 }

@@ -87,7 +87,7 @@ export class UserPasswordsService {
     if (isReset) await this.attempts.clear(user_id);
     if (isReset) await this.credentials.voidTokens([user_id], undefined, proven_email || null);
     else await this.credentials.recordChange(user_id);
-    await this.mails.cancelLinks(user_id, isReset);
+    await this.mails.cancelLinks([user_id], isReset);
     await this.sessions.endOf(actor, [user_id], 'password_changed', except_session_id);
     await this.events.record(actor, event, { type: 'user', id: user_id, carrier_id: user.carrier_id }, changes);
     if (!first) await this.mails.passwordChanged(user_id, actor, keys);

@@ -7,6 +7,7 @@ import {
   type ChangeAction,
   type CheckedAction,
   resetsFactors,
+  secures,
   touchesPower,
   type UndoAction,
   type UserAction,
@@ -17,7 +18,9 @@ import { factorsWereReset, isTaken } from './users.sql';
 const rolesMax = 20;
 const attributesMax = { bytes: 16_384, keys: 100 };
 const powerColumns: (keyof UserEntity)[] = ['status', 'roles', 'carrier_scope', 'deleted_at'];
-/** Renders whether a user has a password. Ignores an expired initial password. */
+/**
+ * Renders whether a user has a password, voided or not. Ignores an expired initial password.
+ */
 const hasPassword = sql`exists (
             select 1
             from credentials
@@ -51,6 +54,7 @@ export function refusalSql(actor: Actor, { action, grants }: CheckedAction): Sql
 
 /** Renders whether a user who is an administrator remains one after an action. */
 export function staysAdministrator(action: UserAction): SqlFragment {
+  if (secures(action)) return sql`false`;
   const assignments = assignmentsOf(action);
   const after = (column: keyof UserEntity) => valueAfter(assignments, column);
   return sql`(

@@ -109,7 +109,11 @@ export class SharedChanges {
   @TextListField(addresses) allowed_ips?: string[];
   /** merged into the attributes (RFC 7396): null removes a key; limits as in `POST /user/create` */
   @JsonObjectField({ optional: true, ...attributesLimits }) attributes?: Record<string, unknown>;
-  /** whether the user must change the password before any other request */
+  /**
+   * whether the user must change the password before any other request. Voids nothing: anyone who
+   * knows the password can log in and choose the next one. If somebody else may know it, use
+   * `POST /user/{user_id}/secure`
+   */
   @BooleanField({ optional: true }) must_change_password?: boolean;
   /**
    * time from which the user needs a second factor, in the past or future;
@@ -140,6 +144,11 @@ export class ChangeFoundUsersRequest extends IntersectionType(
    * not with an API key, and cannot be undone
    */
   @BooleanField({ optional: true }) reset_second_factors?: boolean;
+  /**
+   * true secures the accounts as `POST /user/{user_id}/secure` does, and keeps second factors and
+   * API keys; not with other fields, and cannot be undone
+   */
+  @BooleanField({ optional: true }) secure?: boolean;
 }
 
 /** A user, without any secret. */
@@ -180,7 +189,7 @@ export class UserResponse {
   allowed_ips!: string[];
   /** free JSON object */
   attributes!: Record<string, unknown>;
-  /** whether the user must change the password before any other request */
+  /** whether the user must change the password before any other request; voids nothing */
   must_change_password!: boolean;
   /** whether the user was seen within the last 5 minutes */
   online!: boolean;
@@ -202,7 +211,7 @@ export class UserResponse {
   last_login_ip!: string | null;
   /** time of the last activity, to the minute */
   last_seen_at!: Date | null;
-  /** time when the password was last set */
+  /** time when the password was last set or voided */
   password_changed_at!: Date | null;
   /**
    * end of the account lockout; IP addresses from which the user logged in within 30 days are

@@ -114,6 +114,7 @@ export class UsersService {
     if (user === null) throw new AppError('user.not_found');
     const roles: Changes =
       user.roles.length === deleted.roles.length ? {} : { roles: { before: deleted.roles, after: user.roles } };
+    await this.mails.restoreLinks([user_id]);
     await this.events.record(actor, 'user.restored', { type: 'user', id: user_id, carrier_id: user.carrier_id }, roles);
     return toUserResponse(user);
   }

@@ -29,5 +29,7 @@ export const apiKeys = sqlExamples(ApiKeysRepository, {
     [limited, { active: 'true', permission: 'user:read', order_by: 'last_used_at' }],
   ],
   listCreated: [[user_id]],
+  suspend: [[[other_id]]],
+  resume: [[other_id]],
   revoke: [[other_id, user_id]],
 });

@@ -3,8 +3,9 @@ import { hash, other_id, sqlExamples, user_id } from '../support/sql-examples';
 
 export const credentials = sqlExamples(CredentialsRepository, {
   upsertHash: [[user_id, '$argon2id$new', null]],
+  voidPasswords: [[[user_id]]],
   keep: [[user_id, '$argon2id$verified', '$argon2id$renewed', true]],
-  requestToken: [[user_id, 'reset', 60]],
+  requestTokens: [[[user_id], 'reset', 60]],
   wasRequested: [[user_id, 'reset', 60]],
   recordProposal: [[user_id]],
   recordChange: [[user_id, hash, hash, other_id]],

@@ -1,13 +1,7 @@
 import { InvitationsRepository } from '../../src/user-mails/invitations.repository';
-import { hash, user_id, sqlExamples } from '../support/sql-examples';
-
-const job = { user_id: user_id, mail: 'invitation' as const, email: 'jane@example.com' };
+import { sqlExamples, user_id } from '../support/sql-examples';
 
 export const invitations = sqlExamples(InvitationsRepository, {
-  add: [
-    [
-      [{ user_id: user_id, limit_key: hash, job, job_key: `invitation:${user_id}` }],
-      { name: 'invitations', max: 3, window_seconds: 3_600 },
-    ],
-  ],
+  listLinks: [[[user_id]]],
+  listSuspendedKeys: [[user_id]],
 });

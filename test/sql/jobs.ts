@@ -2,7 +2,7 @@ import { JobsRepository } from '../../src/jobs/jobs.repository';
 import { sqlExamples, user_id } from '../support/sql-examples';
 
 export const jobs = sqlExamples(JobsRepository, {
-  add: [['mail', [{ payload: { mail: 'password-changed' }, key: 'example', delay_seconds: 60 }]]],
+  add: [['mail', [{ payload: { mail: 'password-changed' }, key: 'example', delay_seconds: 60 }], 0]],
   remove: [[['example']]],
   removeOf: [[[user_id]]],
   runNow: [['00000000-0000-8000-8000-0000000000ff']],

@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
 import { type Actor, selfOf } from '../../access/actor';
-import { AppError } from '../../common/errors/app-error';
+import { AppError, invalid } from '../../common/errors/app-error';
 import { LoginAttemptsService } from '../../credentials/login-attempts.service';
-import { FactorsService } from '../../credentials/factors/factors.service';
+import { type FactorRecord, FactorsService } from '../../credentials/factors/factors.service';
 import { EventsService } from '../../events/events.service';
 import { SecurityMailsService } from '../../user-mails/security-mails.service';
 import { UsersService } from '../../users/users.service';
-import { FactorOwnersService } from './factor-owners.service';
+import { type FactorOwner, FactorOwnersService } from './factor-owners.service';
 import {
   type FactorListResponse,
   type FactorResponse,
@@ -68,13 +68,9 @@ export class FactorChangesService {
     const { user_id, carrier_id, second_factors, requires_factor } = await this.owners.lock(actor);
     const removed = await this.factors.remove(user_id, factor_id);
     if (removed === null) throw new AppError('factor.not_found');
-    const { kind, name, confirmed } = removed;
-    if (!confirmed) return;
+    if (!removed.confirmed) return;
     if (second_factors.length === 1 && requires_factor) throw new AppError('factor.required');
-    await this.owners.endLogins(actor, [user_id]);
-    const changes = { factor_id: { before: factor_id }, kind: { before: kind }, name: { before: name } };
-    await this.events.record(actor, 'factor.removed', { type: 'user', id: user_id, carrier_id }, changes);
-    await this.mails.factorRemoved(actor, user_id, kind, factor_id);
+    await this.noteRemoved(actor, { user_id, carrier_id }, removed);
   }
 
   /**
@@ -98,9 +94,24 @@ export class FactorChangesService {
    */
   @Transactional()
   async reset(actor: Actor, user_id: string): Promise<void> {
-    await this.users.lock(actor, user_id);
-    if (selfOf(actor) === user_id) throw new AppError('user.self_protected');
+    await this.lockOther(actor, user_id);
     await this.removeAll(actor, [user_id], null);
+  }
+
+  /**
+   * Removes a confirmed factor of another user, and ends the user's sessions. Removing the last one
+   * resets the factors.
+   * @throws user.not_found, access.protected_user, user.self_protected, factor.not_found
+   */
+  @Transactional()
+  async removeOf(actor: Actor, user_id: string, factor_id: string): Promise<void> {
+    const owner = await this.lockOther(actor, user_id);
+    const confirmed = await this.listConfirmed(user_id);
+    const factor = confirmed.find((found) => found.factor_id === factor_id);
+    if (factor === undefined) throw new AppError('factor.not_found');
+    if (confirmed.length === 1) return this.removeAll(actor, [user_id], null);
+    await this.factors.remove(user_id, factor_id);
+    await this.noteRemoved(actor, owner, factor);
   }
 
   /**
@@ -119,4 +130,53 @@ export class FactorChangesService {
     await this.owners.recordResets(actor, kinds, operation_id);
     await this.mails.factorsReset(actor, reset_ids);
   }
+
+  /**
+   * Removes the factors that a request names, of a locked user whose account is secured. Records no
+   * event and ends no session. Returns the removed factors.
+   * @throws request.invalid if the user has factors and `choice` is missing or names another
+   */
+  async removeChosen(actor: Actor, user_id: string, choice: FactorChoice | undefined): Promise<FactorRecord[]> {
+    const confirmed = await this.listConfirmed(user_id);
+    const ids = Array.isArray(choice) ? choice : choice === 'remove_all' ? confirmed.map((one) => one.factor_id) : [];
+    const chosen = confirmed.filter(({ factor_id }) => ids.includes(factor_id));
+    if ((choice === undefined && confirmed.length > 0) || chosen.length < ids.length)
+      throw invalid({ pointer: '/factors', code: 'field.required', detail: 'must say which factors of the user go' });
+    if (chosen.length === 0) return [];
+    if (chosen.length === confirmed.length) {
+      await this.factors.removeAll([user_id]);
+      await this.attempts.clearCodes([user_id]);
+      await this.mails.factorsReset(actor, [user_id]);
+      return chosen;
+    }
+    for (const { factor_id, kind } of chosen) {
+      await this.factors.remove(user_id, factor_id);
+      await this.mails.factorRemoved(actor, user_id, kind, factor_id);
+    }
+    return chosen;
+  }
+
+  private async listConfirmed(user_id: string): Promise<FactorRecord[]> {
+    return (await this.factors.list(user_id)).factors.filter(({ confirmed }) => confirmed);
+  }
+
+  private async lockOther(actor: Actor, user_id: string): Promise<FactorUser> {
+    const user = await this.users.lock(actor, user_id);
+    if (selfOf(actor) === user_id) throw new AppError('user.self_protected');
+    return user;
+  }
+
+  /** Ends the logins of a user whose factor was removed, records it and notifies the user. */
+  private async noteRemoved(actor: Actor, { user_id, carrier_id }: FactorUser, factor: FactorRecord): Promise<void> {
+    const { factor_id, kind, name } = factor;
+    await this.owners.endLogins(actor, [user_id]);
+    const changes = { factor_id: { before: factor_id }, kind: { before: kind }, name: { before: name } };
+    await this.events.record(actor, 'factor.removed', { type: 'user', id: user_id, carrier_id }, changes);
+    await this.mails.factorRemoved(actor, user_id, kind, factor_id);
+  }
 }
+
+/** Which second factors of a user are removed: none, all or some. */
+export type FactorChoice = 'keep' | 'remove_all' | string[];
+
+type FactorUser = Pick<FactorOwner, 'user_id' | 'carrier_id'>;

@@ -43,4 +43,24 @@ export class UserFactorsController {
   resetUserFactors(@CurrentActor() actor: Actor, @PathId('user_id') user_id: string): Promise<void> {
     return this.changes.reset(actor, user_id);
   }
+
+  /** Remove a second factor of a user */
+  @Delete(':factor_id')
+  @HttpCode(204)
+  @Allow('user:reset_factors', { apiKeys: false, fresh: true })
+  @SingleWrite()
+  @Endpoint({
+    description:
+      'Removes one factor of another user, ends the sessions of the user, and notifies the user by mail. ' +
+      'With the last factor, the recovery codes are removed, too.',
+    answer: { status: 204, description: 'The user does not have this factor' },
+    errors: ['user.not_found', 'factor.not_found', 'user.self_protected', 'access.protected_user'],
+  })
+  removeUserFactor(
+    @CurrentActor() actor: Actor,
+    @PathId('user_id') user_id: string,
+    @PathId('factor_id') factor_id: string,
+  ): Promise<void> {
+    return this.changes.removeOf(actor, user_id, factor_id);
+  }
 }

@@ -8,6 +8,7 @@ export const de: MailTexts = {
     factor: 'Zweiter Faktor',
     codes_left: 'Verbleibende Wiederherstellungscodes',
     keys: 'Gültiger API-Schlüssel',
+    suspended_keys: 'Ausgesetzter API-Schlüssel',
     time: 'Zeitpunkt',
     ip: 'IP-Adresse',
     device: 'Gerät',
@@ -42,6 +43,15 @@ export const de: MailTexts = {
       'Falls Sie das nicht waren, können Sie diese E-Mail ignorieren. Ihr Passwort bleibt unverändert.',
     ],
     button: 'Neues Passwort festlegen',
+  },
+  secured: {
+    subject: 'Ihr Konto wurde gesichert: Wählen Sie ein neues Passwort',
+    paragraphs: [
+      'Ihre Administration hat Ihr Konto gesichert, weil möglicherweise jemand anders Ihr Passwort kennt. ' +
+        'Das Passwort gilt nicht mehr, und alle Ihre Sitzungen wurden beendet.',
+      'Wählen Sie über den folgenden Link ein neues Passwort. Er ist einmal verwendbar und {duration} lang gültig.',
+    ],
+    button: 'Neues Passwort wählen',
   },
   'password-changed': {
     subject: 'Ihr Passwort wurde geändert',

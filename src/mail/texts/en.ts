@@ -8,6 +8,7 @@ export const en: MailTexts = {
     factor: 'Second factor',
     codes_left: 'Recovery codes left',
     keys: 'API key that still works',
+    suspended_keys: 'Suspended API key',
     time: 'Time',
     ip: 'IP address',
     device: 'Device',
@@ -41,6 +42,15 @@ export const en: MailTexts = {
       'If you did not request this, you can ignore this e-mail. Your password stays the same.',
     ],
     button: 'Set a new password',
+  },
+  secured: {
+    subject: 'Your account was secured: choose a new password',
+    paragraphs: [
+      'An administrator secured your account, because somebody else may know your password. ' +
+        'Your password no longer works, and all your sessions were ended.',
+      'Choose a new password with the link below. The link works once and expires in {duration}.',
+    ],
+    button: 'Choose a new password',
   },
   'password-changed': {
     subject: 'Your password was changed',

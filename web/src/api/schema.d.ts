@@ -15,6 +15,7 @@ export interface paths {
          *     - `user.changed`: Fields of a user changed.
          *     - `user.deleted`: A user was deleted and can be restored.
          *     - `user.restored`: A deleted user was restored.
+         *     - `user.secured`: The account of a user was secured. `factors` were removed and `keys` suspended with it.
          *     - `user.purged`: A user was removed permanently.
          *     - `user.invited`: A user was invited again by mail.
          *     - `user.exported`: Users were exported to a file.
@@ -47,6 +48,7 @@ export interface paths {
          *     - `role.changed`: A role changed.
          *     - `role.deleted`: A role was deleted.
          *     - `key.created`: An API key was created.
+         *     - `key.resumed`: A suspended API key was resumed.
          *     - `key.revoked`: An API key was revoked.
          *     - `signing_key.rotated`: A new key signs access tokens, or is published to sign them later.
          *
@@ -253,6 +255,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/auth/key/{key_id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Resume a suspended API key
+         * @description Accepts a key again that `POST /user/{user_id}/secure` suspended. Does nothing if the key is not suspended.
+         *
+         *     Permission: `key:manage`; not available to API keys
+         *
+         *     Requires a fresh authentication.
+         */
+        post: operations["resumeApiKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/auth/key/{key_id}": {
         parameters: {
             query?: never;
@@ -368,7 +394,7 @@ export interface paths {
          *
          *     Permission: `user:update`
          *
-         *     Requires a fresh authentication if `dry_run` is false and the body contains `roles`, `roles_add`, `roles_remove`, `carrier_scope`, `allowed_ips`, `second_factor_required_from`, `reset_second_factors`, or a `status` other than `disabled`.
+         *     Requires a fresh authentication if `dry_run` is false and the body contains `roles`, `roles_add`, `roles_remove`, `carrier_scope`, `allowed_ips`, `second_factor_required_from`, `reset_second_factors`, `secure`, or a `status` but `disabled`.
          */
         patch: operations["changeUsers"];
         trace?: never;
@@ -1319,6 +1345,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/user/{user_id}/factor/{factor_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove a second factor of a user
+         * @description Removes one factor of another user, ends the sessions of the user, and notifies the user by mail. With the last factor, the recovery codes are removed, too.
+         *
+         *     Permission: `user:reset_factors`; not available to API keys
+         *
+         *     Requires a fresh authentication.
+         */
+        delete: operations["removeUserFactor"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/user/{user_id}/unlock": {
         parameters: {
             query?: never;
@@ -1335,6 +1385,30 @@ export interface paths {
          *     Permission: `user:update`; not available to API keys
          */
         post: operations["unlockUser"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/user/{user_id}/secure": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Secure the account of a user
+         * @description For an account whose password somebody else may know. Voids the password, all mailed links, unfinished logins and a proposed address, ends all sessions, and mails a link to choose a new password. Until then, only a passkey that was kept logs the user in. The status stays. An invited user gets a new invitation, a disabled user gets the mail when enabled.
+         *
+         *     Permission: `user:update`
+         *
+         *     Requires a fresh authentication.
+         */
+        post: operations["secureUser"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1824,7 +1898,7 @@ export interface components {
              */
             carrier_scope: string[] | null;
             /**
-             * @description whether the key is active: neither expired nor revoked
+             * @description whether the key is active: neither expired, suspended nor revoked
              * @example true
              */
             active: boolean;
@@ -1869,6 +1943,12 @@ export interface components {
              * @example 0192f0a7-11c2-7d4e-8b6f-2a3c4d5e6f70
              */
             revoked_by: string | null;
+            /**
+             * Format: date-time
+             * @description when the key was suspended, until it is resumed; see `POST /user/{user_id}/secure`
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            suspended_at: string | null;
         };
         /** @description A new API key. */
         CreateKeyRequest: {
@@ -1936,7 +2016,7 @@ export interface components {
              */
             carrier_scope: string[] | null;
             /**
-             * @description whether the key is active: neither expired nor revoked
+             * @description whether the key is active: neither expired, suspended nor revoked
              * @example true
              */
             active: boolean;
@@ -1981,6 +2061,12 @@ export interface components {
              * @example 0192f0a7-11c2-7d4e-8b6f-2a3c4d5e6f70
              */
             revoked_by: string | null;
+            /**
+             * Format: date-time
+             * @description when the key was suspended, until it is resumed; see `POST /user/{user_id}/secure`
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            suspended_at: string | null;
         };
         /** @description A page of API keys. */
         KeyListResponse: {
@@ -2148,6 +2234,30 @@ export interface components {
             };
             /** @description the first 100 skipped users or rows; `GET /user/operation/{operation_id}/skipped` returns all rows that an import skipped */
             skipped: components["schemas"]["SkippedResponse"][];
+            /**
+             * Format: int64
+             * @description users with second factors, which securing the accounts kept
+             * @example 1
+             */
+            with_factors: number;
+            /**
+             * Format: int64
+             * @description users who created API keys that still work, which securing the accounts kept
+             * @example 0
+             */
+            with_keys: number;
+            /**
+             * Format: int64
+             * @description invited users who were enabled or restored, and whose invitation works again or is sent now
+             * @example 2
+             */
+            links_restored: number;
+            /**
+             * Format: int64
+             * @description invited users who were enabled or restored, and whose invitation has expired
+             * @example 0
+             */
+            links_expired: number;
             /**
              * Format: date-time
              * @description time at which the skipped rows of an import expire; null before its end and without them
@@ -2337,7 +2447,7 @@ export interface components {
                 [key: string]: unknown;
             };
             /**
-             * @description whether the user must change the password before any other request
+             * @description whether the user must change the password before any other request; voids nothing
              * @example false
              */
             must_change_password?: boolean;
@@ -2401,7 +2511,7 @@ export interface components {
             last_seen_at?: string | null;
             /**
              * Format: date-time
-             * @description time when the password was last set
+             * @description time when the password was last set or voided
              * @example 2026-11-20T13:00:00.000Z
              */
             password_changed_at?: string | null;
@@ -2479,6 +2589,18 @@ export interface components {
             };
             /** @description the first 100 skipped users */
             skipped: components["schemas"]["SkippedResponse"][];
+            /**
+             * Format: int64
+             * @description with `secure`: users with second factors, which are kept
+             * @example 1
+             */
+            with_factors: number;
+            /**
+             * Format: int64
+             * @description with `secure`: users who created API keys that still work, which are kept
+             * @example 0
+             */
+            with_keys: number;
         };
         /** @description What a bulk change did. */
         BulkResultResponse: {
@@ -2500,8 +2622,20 @@ export interface components {
              */
             changed: number;
             /**
+             * Format: int64
+             * @description invited users who were enabled, and whose invitation works again or is sent now
+             * @example 2
+             */
+            links_restored: number;
+            /**
+             * Format: int64
+             * @description invited users who were enabled, and whose invitation has expired; `invite` sends a new one
+             * @example 0
+             */
+            links_expired: number;
+            /**
              * Format: date-time
-             * @description until when the change can be undone; null if no user was changed
+             * @description until when the change can be undone; null if it cannot, or if no user was changed
              * @example 2026-11-20T13:00:00.000Z
              */
             undo_until: string | null;
@@ -2534,6 +2668,18 @@ export interface components {
             };
             /** @description the first 100 skipped users */
             skipped: components["schemas"]["SkippedResponse"][];
+            /**
+             * Format: int64
+             * @description with `secure`: users with second factors, which are kept
+             * @example 1
+             */
+            with_factors: number;
+            /**
+             * Format: int64
+             * @description with `secure`: users who created API keys that still work, which are kept
+             * @example 0
+             */
+            with_keys: number;
         };
         /** @description Changes of all matching users. */
         ChangeFoundUsersRequest: {
@@ -2583,7 +2729,7 @@ export interface components {
                 [key: string]: unknown;
             };
             /**
-             * @description whether the user must change the password before any other request
+             * @description whether the user must change the password before any other request. Voids nothing: anyone who knows the password can log in and choose the next one. If somebody else may know it, use `POST /user/{user_id}/secure`
              * @example false
              */
             must_change_password?: boolean;
@@ -2612,6 +2758,11 @@ export interface components {
              * @example true
              */
             reset_second_factors?: boolean;
+            /**
+             * @description true secures the accounts as `POST /user/{user_id}/secure` does, and keeps second factors and API keys; not with other fields, and cannot be undone
+             * @example true
+             */
+            secure?: boolean;
         };
         /** @description One-time link to an export. */
         ExportLinkResponse: {
@@ -2827,7 +2978,7 @@ export interface components {
                 [key: string]: unknown;
             };
             /**
-             * @description whether the user must change the password before any other request
+             * @description whether the user must change the password before any other request; voids nothing
              * @example false
              */
             must_change_password: boolean;
@@ -2891,7 +3042,7 @@ export interface components {
             last_seen_at: string | null;
             /**
              * Format: date-time
-             * @description time when the password was last set
+             * @description time when the password was last set or voided
              * @example 2026-11-20T13:00:00.000Z
              */
             password_changed_at: string | null;
@@ -3107,7 +3258,7 @@ export interface components {
                 [key: string]: unknown;
             };
             /**
-             * @description whether the user must change the password before any other request
+             * @description whether the user must change the password before any other request. Voids nothing: anyone who knows the password can log in and choose the next one. If somebody else may know it, use `POST /user/{user_id}/secure`
              * @example false
              */
             must_change_password?: boolean;
@@ -3941,7 +4092,7 @@ export interface components {
                 [key: string]: unknown;
             };
             /**
-             * @description whether the user must change the password before any other request
+             * @description whether the user must change the password before any other request; voids nothing
              * @example false
              */
             must_change_password: boolean;
@@ -4005,7 +4156,7 @@ export interface components {
             last_seen_at: string | null;
             /**
              * Format: date-time
-             * @description time when the password was last set
+             * @description time when the password was last set or voided
              * @example 2026-11-20T13:00:00.000Z
              */
             password_changed_at: string | null;
@@ -4253,6 +4404,20 @@ export interface components {
                 [key: string]: unknown;
             };
         };
+        /** @description What happens to the second factors and API keys of a user whose account is secured. */
+        SecureUserRequest: {
+            /**
+             * @description `keep`, `remove_all`, or the ids of the factors to remove, because one of them may be the stranger's. Required if the user has any; removing needs `user:reset_factors` and no API key
+             * @example keep
+             */
+            factors?: ("keep" | "remove_all") | string[];
+            /**
+             * @description `suspend` rejects the API keys that the user created until each is resumed, `keep` does not. Required if the user created any that still work
+             * @example suspend
+             * @enum {string}
+             */
+            keys?: "keep" | "suspend";
+        };
         /** @description A mail that is not sent yet. Contains neither its text nor its link. */
         MailResponse: {
             /**
@@ -4432,7 +4597,7 @@ export interface components {
          * @example revoked
          * @enum {string}
          */
-        SessionEndReason: "revoked" | "logout" | "expired" | "replaced" | "token_reuse" | "password_changed" | "ip_not_allowed" | "user_disabled" | "user_deleted" | "factors_changed";
+        SessionEndReason: "revoked" | "logout" | "expired" | "replaced" | "token_reuse" | "password_changed" | "ip_not_allowed" | "user_disabled" | "user_deleted" | "factors_changed" | "secured";
         /**
          * @description What can complete a login: an authenticator app, a passkey or a recovery code
          * @example totp
@@ -4518,7 +4683,7 @@ export interface components {
          * @example invitation
          * @enum {string}
          */
-        MailKind: "invitation" | "reset" | "email-confirmation" | "enrollment-code" | "password-changed" | "email-change-notice" | "token-reuse" | "factor-enrolled" | "factor-removed" | "factors-reset" | "recovery-code-used" | "recovery-codes-low" | "recovery-codes-renewed" | "passkey-counter" | "second-step-missing" | "new-address-login";
+        MailKind: "invitation" | "reset" | "email-confirmation" | "enrollment-code" | "password-changed" | "email-change-notice" | "token-reuse" | "factor-enrolled" | "factor-removed" | "factors-reset" | "recovery-code-used" | "recovery-codes-low" | "recovery-codes-renewed" | "passkey-counter" | "second-step-missing" | "new-address-login" | "secured";
         /**
          * @description What a link sets
          * @example reset
@@ -5101,6 +5266,15 @@ export interface components {
              */
             code?: "factor.already_enrolled" | "factor.too_many";
         };
+        /** @description Problem with the code `factor.not_found` or `user.not_found` or `request.not_found` */
+        FactorNotFoundOrUserNotFoundProblem: components["schemas"]["ProblemResponse"] & {
+            /**
+             * @description stable code of the error
+             * @example factor.not_found
+             * @enum {string}
+             */
+            code?: "factor.not_found" | "user.not_found" | "request.not_found";
+        };
         /** @description Problem with the code `mail.not_found` or `request.not_found` */
         MailNotFoundProblem: components["schemas"]["ProblemResponse"] & {
             /**
@@ -5668,6 +5842,15 @@ export interface components {
                 "application/problem+json": components["schemas"]["FactorAlreadyEnrolledOrFactorTooManyProblem"];
             };
         };
+        /** @description `factor.not_found`: Second factor not found; `user.not_found`: User not found; `request.not_found`: Not found */
+        FactorNotFoundOrUserNotFound: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["FactorNotFoundOrUserNotFoundProblem"];
+            };
+        };
         /** @description `mail.not_found`: Mail not found; `request.not_found`: Not found */
         MailNotFound: {
             headers: {
@@ -6012,6 +6195,11 @@ export interface components {
          * @example 2026-11-20T13:00:00.000Z
          */
         SessionFilterExpiresAtLte: string;
+        /**
+         * @description Id of the API key, a UUID. Other text returns 404.
+         * @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2
+         */
+        KeyIdPath: string;
         /**
          * @description Id of the operation, a UUID. Other text returns 404.
          * @example 0192f0c3-9e21-7a54-b1d7-4c5b6a798897
@@ -8119,17 +8307,17 @@ export interface operations {
                  */
                 carrier_id_like?: string;
                 /**
-                 * @description Whether the key is active: neither expired nor revoked: equals
+                 * @description Whether the key is active: neither expired, suspended nor revoked: equals
                  * @example true
                  */
                 active?: boolean;
                 /**
-                 * @description Whether the key is active: neither expired nor revoked: does not equal; matches null too
+                 * @description Whether the key is active: neither expired, suspended nor revoked: does not equal; matches null too
                  * @example true
                  */
                 active_ne?: boolean;
                 /**
-                 * @description Whether the key is active: neither expired nor revoked: is one of up to 500 different values, separated by commas
+                 * @description Whether the key is active: neither expired, suspended nor revoked: is one of up to 500 different values, separated by commas
                  * @example [
                  *       true
                  *     ]
@@ -8379,6 +8567,40 @@ export interface operations {
             503: components["responses"]["ServiceDatabaseUnavailable"];
         };
     };
+    resumeApiKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the API key, a UUID. Other text returns 404.
+                 * @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2
+                 */
+                key_id: components["parameters"]["KeyIdPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The key is not suspended */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["AuthReauthenticationRequired"];
+            403: components["responses"]["AccessGrantExceedsOwn"];
+            404: components["responses"]["KeyNotFound"];
+            413: components["responses"]["RequestTooLarge"];
+            415: components["responses"]["RequestUnsupportedMediaType"];
+            429: components["responses"]["RequestRateLimited"];
+            431: components["responses"]["RequestHeadersTooLarge"];
+            500: components["responses"]["ServiceInternalError"];
+            503: components["responses"]["ServiceDatabaseUnavailable"];
+        };
+    };
     revokeApiKey: {
         parameters: {
             query?: never;
@@ -8388,7 +8610,7 @@ export interface operations {
                  * @description Id of the API key, a UUID. Other text returns 404.
                  * @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2
                  */
-                key_id: string;
+                key_id: components["parameters"]["KeyIdPath"];
             };
             cookie?: never;
         };
@@ -13878,6 +14100,45 @@ export interface operations {
             503: components["responses"]["ServiceDatabaseUnavailable"];
         };
     };
+    removeUserFactor: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the user, a UUID. Other text returns 404.
+                 * @example 0192f0c1-8a4e-7c3b-9d52-1f6a7b8c9d0e
+                 */
+                user_id: components["parameters"]["UserIdPath"];
+                /**
+                 * @description Id of the second factor, a UUID. Other text returns 404.
+                 * @example 0192f0c6-1d2e-7f3a-8b4c-5d6e7f8a9b0c
+                 */
+                factor_id: components["parameters"]["FactorIdPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The user does not have this factor */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["AuthReauthenticationRequired"];
+            403: components["responses"]["AccessProtectedUserOrUserSelfProtected"];
+            404: components["responses"]["FactorNotFoundOrUserNotFound"];
+            413: components["responses"]["RequestTooLarge"];
+            415: components["responses"]["RequestUnsupportedMediaType"];
+            429: components["responses"]["RequestRateLimited"];
+            431: components["responses"]["RequestHeadersTooLarge"];
+            500: components["responses"]["ServiceInternalError"];
+            503: components["responses"]["ServiceDatabaseUnavailable"];
+        };
+    };
     unlockUser: {
         parameters: {
             query?: never;
@@ -13904,6 +14165,49 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["AccessProtectedUserOrUserSelfProtected"];
             404: components["responses"]["UserNotFound"];
+            413: components["responses"]["RequestTooLarge"];
+            415: components["responses"]["RequestUnsupportedMediaType"];
+            429: components["responses"]["RequestRateLimited"];
+            431: components["responses"]["RequestHeadersTooLarge"];
+            500: components["responses"]["ServiceInternalError"];
+            503: components["responses"]["ServiceDatabaseUnavailable"];
+        };
+    };
+    secureUser: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the user, a UUID. Other text returns 404.
+                 * @example 0192f0c1-8a4e-7c3b-9d52-1f6a7b8c9d0e
+                 */
+                user_id: components["parameters"]["UserIdPath"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SecureUserRequest"];
+            };
+        };
+        responses: {
+            /** @description The user */
+            200: {
+                headers: {
+                    /** @description `version` of the user */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UserResponse"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["AuthReauthenticationRequired"];
+            403: components["responses"]["AccessGrantExceedsOwnOrAccessProtectedUserOrUserSelfProtected"];
+            404: components["responses"]["UserNotFound"];
+            409: components["responses"]["UserLastAdministrator"];
             413: components["responses"]["RequestTooLarge"];
             415: components["responses"]["RequestUnsupportedMediaType"];
             429: components["responses"]["RequestRateLimited"];

@@ -1,0 +1,28 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { ValidateRules } from '../common/http/field-rules';
+import { TextField } from '../common/http/fields';
+import { uuidForm } from '../common/text-forms';
+import type { FactorChoice } from './factors/factor-changes.service';
+
+const factorsMax = 20;
+const ids = { type: 'array', maxItems: factorsMax, items: { type: 'string', format: 'uuid', maxLength: 36 } };
+const isId = (value: unknown) => typeof value === 'string' && uuidForm.test(value);
+const isChoice = (value: unknown) =>
+  Array.isArray(value) ? value.length <= factorsMax && value.every(isId) : value === 'keep' || value === 'remove_all';
+const detail = 'must be keep, remove_all or a list of ids of second factors';
+
+/** What happens to the second factors and API keys of a user whose account is secured. */
+export class SecureUserRequest {
+  /**
+   * `keep`, `remove_all`, or the ids of the factors to remove, because one of them may be the
+   * stranger's. Required if the user has any; removing needs `user:reset_factors` and no API key
+   */
+  @ApiProperty({ required: false, oneOf: [{ type: 'string', enum: ['keep', 'remove_all'] }, ids] })
+  @ValidateRules({ optional: true, nullable: false, rules: [{ code: 'field.not_allowed', detail, passes: isChoice }] })
+  factors?: FactorChoice;
+  /**
+   * `suspend` rejects the API keys that the user created until each is resumed, `keep` does not.
+   * Required if the user created any that still work
+   */
+  @TextField({ optional: true, max: 7, values: ['keep', 'suspend'] }) keys?: 'keep' | 'suspend';
+}
