@@ -115,6 +115,7 @@ export class UsersBulkService {
     const confirm_id = this.tokens.newId();
     const found = await this.changes.preview(actor, checked, request.conditions, confirm_id);
     const { matched, would_change, unchanged, with_factors, with_keys, sample, skipped, digest } = found;
+    assertExpected(request, matched);
     const expires_at = found.previewed_at.getTime() + confirmWithinMs;
     return {
       kind: 'preview',

@@ -47,7 +47,7 @@ describe('API keys', () => {
     const { key, key_id, created_at, ...rest } = made;
     expect(key).toMatch(/^cik_[A-Za-z0-9_-]{43}$/);
     expect(Date.parse(created_at)).toBeGreaterThan(Date.now() - 60_000);
-    const unused = { last_used_at: null, last_used_ip: null, revoked_at: null, revoked_by: null };
+    const unused = { last_used_at: null, last_used_ip: null, revoked_at: null, revoked_by: null, suspended_at: null };
     expect(rest).toEqual({
       ...body,
       user_type: 'system',

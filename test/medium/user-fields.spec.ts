@@ -20,7 +20,13 @@ describe('the table of user fields', () => {
     expect(namesOf(PersonalFields)).toEqual(userFieldsWith('self_changeable').sort());
     expect(namesOf(ChangeUserRequest)).toEqual(userFieldsWith('change').sort());
     expect(namesOf(ChangeFoundUsersRequest)).toEqual(
-      [...userFieldsWith('change', 'bulk_changeable'), 'roles_add', 'roles_remove', 'reset_second_factors'].sort(),
+      [
+        ...userFieldsWith('change', 'bulk_changeable'),
+        'roles_add',
+        'roles_remove',
+        'reset_second_factors',
+        'secure',
+      ].sort(),
     );
     const created = userFieldsWith('creatable').filter((name) => name !== 'status');
     expect(namesOf(CreateUserRequest)).toEqual([...created, 'password'].sort());

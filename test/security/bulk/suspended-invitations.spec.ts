@@ -1,4 +1,5 @@
 import { queueEmpty } from '../../support/links';
+import { until } from '../../support/until';
 import { type TestAnswer, TestService } from '../../support/service';
 
 const password = 'the owner chose this one';
@@ -12,7 +13,8 @@ describe('invitations of users who are disabled or deleted and come back', () =>
   afterAll(() => service.close());
 
   type User = { user_id: string; email: string };
-  const create = () => service.createUser({ password: undefined, must_change_password: undefined });
+  const create = (fields: object = {}) =>
+    service.createUser({ password: undefined, must_change_password: undefined, ...fields });
   async function invited(): Promise<User & { token: string | null }> {
     const user = await create();
     return { ...user, token: (await service.mailbox.take(user.email)).token };
@@ -69,11 +71,13 @@ describe('invitations of users who are disabled or deleted and come back', () =>
 
   it('sends an invitation that was not sent before the user was disabled or deleted (R41)', async () => {
     for (const back of ['enabled', 'restored']) {
-      service.mailbox.rejects = true;
-      const user = await create();
+      const email = `late-${back}@example.com`;
+      service.mailbox.unknown.add(email);
+      const user = await create({ email });
+      await until(async () => (await service.get(`/mail/list?state=retrying`, by())).body.items.length === 1);
       if (back === 'enabled') await statusOf(user, 'disabled');
       else await service.delete(`/user/${user.user_id}`, by());
-      service.mailbox.rejects = false;
+      service.mailbox.unknown.delete(email);
       await service.rows('update graphile_worker._private_jobs set run_at = now()');
       await queueEmpty(service);
       expect(mailsTo(user)).toEqual([]);
