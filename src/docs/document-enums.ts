@@ -56,6 +56,8 @@ const enums: Record<string, NamedEnum> = {
     values: ['totp', 'passkey', 'recovery_code'],
     constants: 'METHOD',
   },
+  FactorsDecision: { description: 'Whether factors are kept', values: ['keep', 'remove_all'], constants: 'FACTORS' },
+  KeysDecision: { description: 'Whether API keys are kept', values: ['keep', 'suspend'], constants: 'KEYS' },
   FactorKind: { description: 'Kind of second factor', values: ['totp', 'passkey'] },
   RefreshTokenTransport: {
     description: 'How the refresh token is sent, if not in the body',

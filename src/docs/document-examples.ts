@@ -184,8 +184,7 @@ const examples: Record<string, unknown> = {
   with_keys: 0,
   links_restored: 2,
   links_expired: 0,
-  factors: 'keep',
-  'SecureUserRequest.keys': 'suspend',
+  'SecureUserRequest.factors': 'keep',
   ended: 3,
   count: 12,
   sessions: 1_234,
@@ -255,6 +254,7 @@ export const bodyExamples: Record<string, unknown> = {
   CreateSecondFactorOptionsRequest: { challenge: linkToken },
   AddPasskeyRequest: { name: 'Laptop', challenge: linkToken, passkey },
   ResetEmailRequest: { email: 'ada@example.com' },
+  SecureUserRequest: { factors: 'keep', keys: 'suspend' },
   ResetRequest: { password: 'a quiet river under seven bridges' },
 };
 

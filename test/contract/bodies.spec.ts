@@ -20,6 +20,7 @@ import type { AppError } from '../../src/common/errors/app-error';
 import { BodyPipe } from '../../src/common/http/validation.pipe';
 import { patternOf, visibleText } from '../../src/common/text-forms';
 import { CreateKeyRequest } from '../../src/api-keys/api-keys.dto';
+import { SecureUserRequest } from '../../src/logins/user-secure.dto';
 import { AddTotpRequest, ConfirmTotpRequest, RenameFactorRequest } from '../../src/logins/factors/factors.dto';
 import {
   AddPasskeyRequest,
@@ -58,6 +59,7 @@ const requests = Object.entries({
     AddTotpRequest,
     ConfirmTotpRequest,
     RenameFactorRequest,
+    SecureUserRequest,
     AddPasskeyRequest,
     CreatePasskeyOptionsRequest,
     LoginWithPasskeyRequest,

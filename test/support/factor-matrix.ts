@@ -37,6 +37,16 @@ export function factorRows(service: () => TestService): Record<string, MatrixRow
     send,
     expected: ({ relation }) => (relation === 'own' ? status : '404 factor.not_found'),
   });
+  const ofOther = (status: string, send: MatrixRow['send']): MatrixRow => ({
+    permission: 'user:reset_factors',
+    related: relations,
+    send,
+    expected: ({ sees, isProtected, relation }) => {
+      if (!sees) return '404 user.not_found';
+      if (relation === 'own') return '403 user.self_protected';
+      return isProtected ? '403 access.protected_user' : status;
+    },
+  });
   return {
     'GET /auth/factor/list': own(({ login }) => service().get('/auth/factor/list', login), '200'),
     'POST /auth/factor/totp': own(
@@ -78,15 +88,12 @@ export function factorRows(service: () => TestService): Record<string, MatrixRow
       send: ({ login, target }) => service().get(`/user/${target.user_id}/factor/list`, login),
       expected: ({ sees }) => (sees ? '200' : '404 user.not_found'),
     },
-    'DELETE /user/{user_id}/factor/all': {
-      permission: 'user:reset_factors',
-      related: relations,
-      send: ({ login, target }) => service().delete(`/user/${target.user_id}/factor/all`, login),
-      expected: ({ sees, isProtected, relation }) => {
-        if (!sees) return '404 user.not_found';
-        if (relation === 'own') return '403 user.self_protected';
-        return isProtected ? '403 access.protected_user' : '204';
-      },
-    },
+    'DELETE /user/{user_id}/factor/all': ofOther('204', ({ login, target }) =>
+      service().delete(`/user/${target.user_id}/factor/all`, login),
+    ),
+    'DELETE /user/{user_id}/factor/{factor_id}': ofOther('404 factor.not_found', async ({ login, target }) => {
+      const path = (await factorOf(target.user_id)).replace('/auth', `/user/${target.user_id}`);
+      return service().delete(path, login);
+    }),
   };
 }

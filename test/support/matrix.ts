@@ -176,6 +176,12 @@ function keyRows(service: () => TestService): Record<string, MatrixRow> {
       send: async ({ login, target }) => service().delete(`/auth/key/${await madeBy(target.user_id)}`, login),
       expected: ({ sees }) => (sees ? '204' : '404 key.not_found'),
     },
+    'POST /auth/key/{key_id}/resume': {
+      permission: 'key:manage',
+      related: relations,
+      send: async ({ login, target }) => service().post(`/auth/key/${await madeBy(target.user_id)}/resume`, login),
+      expected: ({ sees }) => (sees ? '204' : '404 key.not_found'),
+    },
   };
 }
 
@@ -224,6 +230,17 @@ function loginRows(service: () => TestService): Record<string, MatrixRow> {
         if (relation === 'own') return '403 user.self_protected';
         if (!sees) return '404 user.not_found';
         return isProtected ? '403 access.protected_user' : '204';
+      },
+    },
+    'POST /user/{user_id}/secure': {
+      permission: 'user:update',
+      related: relations,
+      send: ({ login: { token }, target }) =>
+        service().post(`/user/${target.user_id}/secure`, { token, body: { factors: 'keep', keys: 'keep' } }),
+      expected: ({ sees, isProtected, relation }) => {
+        if (!sees) return '404 user.not_found';
+        if (relation === 'own') return '403 user.self_protected';
+        return isProtected ? '403 access.protected_user' : '200';
       },
     },
     'POST /auth/password': {

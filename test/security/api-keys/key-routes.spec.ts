@@ -7,6 +7,7 @@ import { type TestAnswer, TestService } from '../../support/service';
 const closedToKeys = [
   'DELETE /auth/factor/{factor_id}',
   'DELETE /user/{user_id}/factor/all',
+  'DELETE /user/{user_id}/factor/{factor_id}',
   'GET /auth/factor/list',
   'GET /user',
   'PATCH /auth/factor/{factor_id}',
@@ -17,6 +18,7 @@ const closedToKeys = [
   'POST /auth/factor/totp',
   'POST /auth/factor/totp/confirm',
   'POST /auth/key/create',
+  'POST /auth/key/{key_id}/resume',
   'POST /auth/password',
   'POST /auth/reauthenticate',
   'POST /auth/reauthenticate/options',

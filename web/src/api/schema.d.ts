@@ -4410,13 +4410,12 @@ export interface components {
              * @description `keep`, `remove_all`, or the ids of the factors to remove, because one of them may be the stranger's. Required if the user has any; removing needs `user:reset_factors` and no API key
              * @example keep
              */
-            factors?: ("keep" | "remove_all") | string[];
+            factors?: components["schemas"]["FactorsDecision"] | string[];
             /**
              * @description `suspend` rejects the API keys that the user created until each is resumed, `keep` does not. Required if the user created any that still work
-             * @example suspend
-             * @enum {string}
+             * @example keep
              */
-            keys?: "keep" | "suspend";
+            keys?: components["schemas"]["KeysDecision"];
         };
         /** @description A mail that is not sent yet. Contains neither its text nor its link. */
         MailResponse: {
@@ -4604,6 +4603,18 @@ export interface components {
          * @enum {string}
          */
         FactorMethod: "totp" | "passkey" | "recovery_code";
+        /**
+         * @description Whether factors are kept
+         * @example keep
+         * @enum {string}
+         */
+        FactorsDecision: "keep" | "remove_all";
+        /**
+         * @description Whether API keys are kept
+         * @example keep
+         * @enum {string}
+         */
+        KeysDecision: "keep" | "suspend";
         /**
          * @description Kind of second factor
          * @example totp
@@ -14188,6 +14199,12 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "factors": "keep",
+                 *       "keys": "suspend"
+                 *     }
+                 */
                 "application/json": components["schemas"]["SecureUserRequest"];
             };
         };
