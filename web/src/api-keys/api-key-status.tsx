@@ -5,7 +5,7 @@ import { type ApiKey, statusOf } from './api-key';
 import { apiKeysTexts as de } from './texts.de';
 import { apiKeysTexts as en } from './texts.en';
 
-const colors = { active: 'green', expiring: 'yellow', expired: 'gray', revoked: 'gray' };
+const colors = { active: 'green', expiring: 'yellow', expired: 'gray', suspended: 'orange', revoked: 'gray' };
 
 /** Shows the state of an API key. */
 export function ApiKeyStatusBadge({ apiKey }: { apiKey: ApiKey }): ReactNode {

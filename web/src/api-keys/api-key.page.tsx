@@ -1,4 +1,4 @@
-import { Anchor, Box, Button, Stack } from '@mantine/core';
+import { Anchor, Box, Button, Group, Stack } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconBan } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
@@ -19,6 +19,7 @@ import { PermissionList } from '../permissions/permission-list';
 import { useTexts } from '../texts/language';
 import type { ApiKey } from './api-key';
 import { ApiKeyScope, ApiKeyStatusBadge } from './api-key-status';
+import { ResumeButton } from './resume-button';
 import { RevokeDialog, useMayRevoke } from './revoke-dialog';
 import { apiKeysTexts as de } from './texts.de';
 import { apiKeysTexts as en } from './texts.en';
@@ -63,9 +64,12 @@ function Details({ apiKey }: { apiKey: ApiKey }): ReactNode {
         description={<ApiKeyStatusBadge apiKey={apiKey} />}
         actions={
           mayRevoke(apiKey) && (
-            <Button variant="default" leftSection={<IconBan size={16} aria-hidden />} onClick={revocation.open}>
-              {texts.revoke}
-            </Button>
+            <Group gap="xs">
+              {apiKey.suspended_at !== null && <ResumeButton apiKey={apiKey} />}
+              <Button variant="default" leftSection={<IconBan size={16} aria-hidden />} onClick={revocation.open}>
+                {texts.revoke}
+              </Button>
+            </Group>
           )
         }
       />
@@ -82,6 +86,7 @@ function Details({ apiKey }: { apiKey: ApiKey }): ReactNode {
               ...(apiKey.revoked_at === null
                 ? []
                 : [fact('revoked_at', time(apiKey.revoked_at)), fact('revoked_by', user(apiKey.revoked_by))]),
+              ...(apiKey.suspended_at === null ? [] : [fact('suspended_at', time(apiKey.suspended_at))]),
               fact('key_id', key_id),
             ]}
           />

@@ -7,17 +7,17 @@ import { ConfirmDialog } from '../components/confirm-dialog';
 import { TimeText } from '../components/time-text';
 import { useMe } from '../session/use-me';
 import { useTexts } from '../texts/language';
-import type { ApiKey } from './api-key';
+import { type ApiKey, statusOf } from './api-key';
 import { apiKeysTexts as de } from './texts.de';
 import { apiKeysTexts as en } from './texts.en';
 
 /**
- * Returns a function that decides whether the user may revoke a key: an active key with only their
- * permissions.
+ * Returns a function that decides whether the user may revoke a key: an active or suspended key
+ * with only their permissions.
  */
 export function useMayRevoke(): (apiKey: ApiKey) => boolean {
   const { can } = useMe();
-  return ({ active, permissions }) => active && permissions.every(can);
+  return (apiKey) => !['expired', 'revoked'].includes(statusOf(apiKey)) && apiKey.permissions.every(can);
 }
 
 /** Asks before an API key is revoked. `apiKey` = null closes the dialog. */

@@ -19,7 +19,14 @@ export interface FieldChange {
   after: string | null;
 }
 
-const timeFields = new Set(['deleted_at', 'expires_at', 'locked_until', 'second_factor_required_from', 'signs_from']);
+const timeFields = new Set([
+  'deleted_at',
+  'expires_at',
+  'locked_until',
+  'password_changed_at',
+  'second_factor_required_from',
+  'signs_from',
+]);
 
 /** Returns a function that formats the changes of an event as text. */
 export function useChanges(): (changes: Record<string, unknown>) => FieldChange[] {

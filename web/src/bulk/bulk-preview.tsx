@@ -33,6 +33,13 @@ export function BulkPreview({ preview, request, isRenewed, onConfirm }: BulkPrev
     { label: kind === 'delete' ? texts.figures.would_delete : texts.figures.would_change, value: would_change },
     ...(kind === 'change' ? [{ label: texts.figures.unchanged, value: unchanged }] : []),
     { label: texts.figures.skipped, value: skipped_count, needsAttention: true },
+    ...(request.change?.secure === true
+      ? (['with_factors', 'with_keys'] as const).map((name) => ({
+          label: texts.figures[name],
+          value: preview[name],
+          needsAttention: true,
+        }))
+      : []),
   ];
   return (
     <Section title={texts.result} isRevealed>

@@ -21,7 +21,8 @@ export function BulkQuestion({ request: { filters, change } }: { request: BulkRe
         </Text>
       ))}
       <Text size="sm">
-        {texts.confirmText} {change?.reset_second_factors === true && texts.confirmResetText}
+        {change?.secure === true ? texts.confirmSecureText : texts.confirmText}{' '}
+        {change?.reset_second_factors === true && texts.confirmResetText}
       </Text>
     </Stack>
   );

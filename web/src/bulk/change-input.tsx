@@ -97,13 +97,14 @@ export function ChangeInput({ field, value, onChange, error }: ChangeInputProps)
     case 'json':
       return <AttributesInput {...common} onChange={onChange} />;
     case 'reset':
+    case 'secure':
       return (
         <div>
           <Text size="sm" fw={600}>
             {common.label}
           </Text>
           <Text size="sm" c="dimmed">
-            {texts.resetFactors}
+            {field === 'secure' ? texts.secure : texts.resetFactors}
           </Text>
         </div>
       );

@@ -8,7 +8,7 @@ export type ChangeField = keyof Change;
 
 /** The kind of input for a field. */
 export type ChangeKind =
-  'status' | 'roles' | 'text' | 'timezone' | 'list' | 'scope' | 'boolean' | 'time' | 'json' | 'reset';
+  'status' | 'roles' | 'text' | 'timezone' | 'list' | 'scope' | 'boolean' | 'time' | 'json' | 'reset' | 'secure';
 
 /** The fields of a bulk change with their inputs, in the order of the menu. */
 export const changeFields: Record<ChangeField, ChangeKind> = {
@@ -19,6 +19,7 @@ export const changeFields: Record<ChangeField, ChangeKind> = {
   must_change_password: 'boolean',
   second_factor_required_from: 'time',
   reset_second_factors: 'reset',
+  secure: 'secure',
   allowed_ips: 'list',
   carrier_scope: 'scope',
   locale: 'text',
@@ -39,12 +40,18 @@ export function initialValue(field: ChangeField): Change[ChangeField] {
     time: new Date().toISOString(),
     json: {},
     reset: true,
+    secure: true,
   };
   return initial[changeFields[field]];
 }
 
 /** Returns the fields that cannot be combined with the fields of a change. */
 export function excludedFields(change: Change): ChangeField[] {
+  if (change.secure !== undefined) return Object.keys(changeFields) as ChangeField[];
+  return [...excludedRoles(change), ...(Object.keys(change).length > 0 ? (['secure'] as const) : [])];
+}
+
+function excludedRoles(change: Change): ChangeField[] {
   if (change.roles !== undefined) return ['roles_add', 'roles_remove'];
   return change.roles_add !== undefined || change.roles_remove !== undefined ? ['roles'] : [];
 }
@@ -53,8 +60,9 @@ export function excludedFields(change: Change): ChangeField[] {
  * Returns which users a change logs out. A deletion (`null`) and the status `disabled` log out all
  * of them.
  */
-export function logoutsOf(change: Change | null): ('all' | 'factors' | 'addresses')[] {
+export function logoutsOf(change: Change | null): ('all' | 'secured' | 'factors' | 'addresses')[] {
   if (change === null || change.status === 'disabled') return ['all'];
+  if (change.secure === true) return ['secured'];
   return [
     ...(change.reset_second_factors === true ? (['factors'] as const) : []),
     ...((change.allowed_ips ?? []).length > 0 ? (['addresses'] as const) : []),

@@ -26,6 +26,10 @@ export const bulkTexts: typeof en = {
   attributesHint: 'Ein JSON-Objekt, das mit den Attributen zusammengeführt wird; null entfernt einen Schlüssel.',
   attributesWrong: 'Das ist kein JSON-Objekt.',
   resetFactors: 'Die Benutzer müssen ihre zweiten Faktoren neu einrichten. Das lässt sich nicht rückgängig machen.',
+  secure:
+    'Für Konten, deren Passwörter jemand anders kennen könnte. Passwörter und Links werden ungültig, und die ' +
+    'Benutzer erhalten einen Link, um ein neues Passwort zu wählen. Zweite Faktoren und API-Schlüssel bleiben ' +
+    'erhalten. Das lässt sich nicht rückgängig machen.',
   preview: 'Vorschau',
   previewAgain: 'Neue Vorschau',
   changed:
@@ -38,6 +42,8 @@ export const bulkTexts: typeof en = {
     would_delete: 'Werden gelöscht',
     unchanged: 'Haben die Werte bereits',
     skipped: 'Werden übersprungen',
+    with_factors: 'Behalten zweite Faktoren',
+    with_keys: 'Behalten API-Schlüssel',
   },
   nothing: 'Es würde sich kein Benutzer ändern.',
   sample: (shown, total) => `Auszug: ${shown} von ${total}`,
@@ -47,10 +53,12 @@ export const bulkTexts: typeof en = {
   confirmLabel: { change: 'Ändern', delete: 'Löschen' },
   logouts: {
     all: 'Die Benutzer werden abgemeldet und können sich nicht mehr anmelden.',
+    secured: 'Die Benutzer werden abgemeldet und können sich mit ihren alten Passwörtern nicht mehr anmelden.',
     factors: 'Benutzer mit zweiten Faktoren werden abgemeldet.',
     addresses: 'Sitzungen von anderen Adressen enden.',
   },
   confirmText: 'Sie können das 30 Tage lang in der Liste der Vorgänge rückgängig machen.',
+  confirmSecureText: 'Das lässt sich nicht rückgängig machen.',
   confirmResetText: 'Entfernte zweite Faktoren werden dabei nicht wiederhergestellt.',
   columns: { name: 'Name', email: 'E-Mail-Adresse', change: 'Änderung' },
   arrow: 'wird',
@@ -66,6 +74,7 @@ export const bulkTexts: typeof en = {
     must_change_password: 'Muss das Passwort ändern',
     second_factor_required_from: 'Zweiter Faktor erforderlich ab',
     reset_second_factors: 'Zweite Faktoren zurücksetzen',
+    secure: 'Konten sichern',
     attributes: 'Attribute',
   },
   replaceRoles: 'Alle Rollen ersetzen',

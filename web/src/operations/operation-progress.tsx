@@ -8,6 +8,9 @@ import { operationsTexts as de } from './texts.de';
 import { operationsTexts as en } from './texts.en';
 import type { Operation } from './use-operation';
 
+/** Counts that are shown unless they are 0. */
+const further = ['with_factors', 'with_keys', 'links_restored', 'links_expired'] as const;
+
 /** Shows the progress of an operation with rate and remaining time, and its figures. */
 export function OperationProgress({ operation }: { operation: Operation }): ReactNode {
   const texts = useTexts({ en, de });
@@ -19,6 +22,13 @@ export function OperationProgress({ operation }: { operation: Operation }): Reac
     { label: texts.figures.changed[kind], value: operation.changed },
     { label: texts.figures.unchanged[kind === 'import' ? 'import' : 'other'], value: operation.unchanged },
     { label: texts.figures.skipped, value: operation.skipped_count, needsAttention: true },
+    ...further
+      .filter((name) => operation[name] > 0)
+      .map((name) => ({
+        label: texts.figures[name],
+        value: operation[name],
+        needsAttention: name !== 'links_restored',
+      })),
   ];
   const isKnown = status !== 'receiving' && matched > 0;
   return (

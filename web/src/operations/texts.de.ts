@@ -54,6 +54,10 @@ export const operationsTexts: typeof en = {
     changed: { change: 'Geändert', delete: 'Gelöscht', undo: 'Wiederhergestellt', import: 'Angelegt' },
     unchanged: { other: 'Unverändert', import: 'Bereits vorhanden' },
     skipped: 'Übersprungen',
+    with_factors: 'Zweite Faktoren behalten',
+    with_keys: 'API-Schlüssel behalten',
+    links_restored: 'Einladungen wieder gültig',
+    links_expired: 'Einladungen abgelaufen',
   },
   result: {
     changed: { change: 'geändert', delete: 'gelöscht', undo: 'wiederhergestellt', import: 'angelegt' },

@@ -51,6 +51,10 @@ export const operationsTexts = {
     changed: { change: 'Changed', delete: 'Deleted', undo: 'Restored', import: 'Created' },
     unchanged: { other: 'Unchanged', import: 'Already existed' },
     skipped: 'Skipped',
+    with_factors: 'Kept second factors',
+    with_keys: 'Kept API keys',
+    links_restored: 'Invitations restored',
+    links_expired: 'Invitations expired',
   },
   result: {
     changed: { change: 'changed', delete: 'deleted', undo: 'restored', import: 'created' },

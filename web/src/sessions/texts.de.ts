@@ -40,6 +40,7 @@ export const sessionsTexts: typeof en = {
     user_disabled: 'Benutzer deaktiviert',
     user_deleted: 'Benutzer gelöscht',
     factors_changed: 'Zweite Faktoren geändert',
+    secured: 'Konto gesichert',
   },
   live: 'Aktiv',
   thisSession: 'Diese Sitzung',

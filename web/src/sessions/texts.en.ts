@@ -38,6 +38,7 @@ export const sessionsTexts = {
     user_disabled: 'User disabled',
     user_deleted: 'User deleted',
     factors_changed: 'Second factors changed',
+    secured: 'Account secured',
   },
   live: 'Live',
   thisSession: 'This session',

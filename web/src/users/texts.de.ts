@@ -245,6 +245,16 @@ export const usersTexts: typeof en = {
     },
     cause: { 'login.failed': 'Falsches Passwort', 'login.second_factor_failed': 'Falscher zweiter Faktor' },
   },
+  secure: {
+    factors: 'Zweite Faktoren',
+    factorsHint: 'Einer davon gehört vielleicht dem Fremden. Wählen Sie aus, welche entfernt werden.',
+    factorsKept: 'Sie bleiben erhalten. Zum Entfernen brauchen Sie die Berechtigung user:reset_factors.',
+    remove: (name) => `${name} entfernen`,
+    keys: 'API-Schlüssel, die der Benutzer erstellt hat',
+    keysUnknown: 'Falls der Benutzer welche erstellt hat.',
+    suspendKeys: 'Aussetzen, bis sie einzeln wieder zugelassen werden',
+    keepKeys: 'Weiter zulassen',
+  },
   actions: {
     menu: (name) => `Aktionen für ${name}`,
     invite: action('Einladung senden', (name) => `Eine neue Einladung an ${name} ist unterwegs.`),
@@ -269,6 +279,14 @@ export const usersTexts: typeof en = {
         confirm: 'Zurücksetzen',
       },
     ),
+    secure: action('Konto sichern', (name) => `Das Konto von ${name} ist gesichert. Ein Link ist unterwegs.`, {
+      title: 'Konto sichern?',
+      question: (name) =>
+        'Für ein Konto, dessen Passwort jemand anders kennen könnte. Passwort, verschickte Links und eine ' +
+        `vorgeschlagene Adresse von ${name} werden ungültig, und alle Sitzungen enden. ` +
+        'Der Benutzer erhält einen Link, um ein neues Passwort zu wählen.',
+      confirm: 'Konto sichern',
+    }),
     disable: action('Deaktivieren', (name) => `${name} ist deaktiviert.`, {
       title: 'Benutzer deaktivieren?',
       question: (name) =>

@@ -224,6 +224,16 @@ export const usersTexts = {
       string
     >,
   },
+  secure: {
+    factors: 'Second factors',
+    factorsHint: 'One of them may be the stranger’s. Choose those to remove.',
+    factorsKept: 'They are kept. You need the permission user:reset_factors to remove one.',
+    remove: (name: string) => `Remove ${name}`,
+    keys: 'API keys that the user created',
+    keysUnknown: 'If the user created any.',
+    suspendKeys: 'Suspend them until each is resumed',
+    keepKeys: 'Keep them working',
+  },
   actions: {
     menu: (name: string) => `Actions for ${name}`,
     invite: action('Send an invitation', (name) => `A new invitation to ${name} is on its way.`),
@@ -242,6 +252,13 @@ export const usersTexts = {
         `All second factors and recovery codes of ${name} are removed, and all sessions end. ` +
         'The user is notified by e-mail. First make sure that the request really comes from the user.',
       confirm: 'Reset',
+    }),
+    secure: action('Secure account', (name) => `The account of ${name} is secured. A link is on its way.`, {
+      title: 'Secure the account?',
+      question: (name) =>
+        `For an account whose password somebody else may know. The password, mailed links and a proposed address of ` +
+        `${name} become void, and all sessions end. The user gets a link to choose a new password.`,
+      confirm: 'Secure account',
     }),
     disable: action('Disable', (name) => `${name} is disabled.`, {
       title: 'Disable the user?',

@@ -8,6 +8,7 @@ import { ConfirmDialog } from '../components/confirm-dialog';
 import { useMe } from '../session/use-me';
 import { useTexts } from '../texts/language';
 import { useErrorTexts } from '../texts/use-error-texts';
+import { type Decisions, SecureDialog } from './secure-dialog';
 import { usersTexts as de } from './texts.de';
 import { usersTexts as en } from './texts.en';
 import { isLocked, refreshUsers, type User } from './user';
@@ -21,12 +22,20 @@ export type UserAction =
   | 'restore'
   | 'endSessions'
   | 'resetFactors'
+  | 'secure'
   | 'disable'
   | 'delete'
   | 'purge';
 
 /** Actions that require a confirmation. */
-export const destructiveActions: readonly UserAction[] = ['endSessions', 'resetFactors', 'disable', 'delete', 'purge'];
+export const destructiveActions: readonly UserAction[] = [
+  'endSessions',
+  'resetFactors',
+  'secure',
+  'disable',
+  'delete',
+  'purge',
+];
 
 /** The actions on a user, and who may use them. */
 export interface UserActions {
@@ -46,8 +55,8 @@ export function useUserActions(user: User): UserActions {
   const navigate = useNavigate();
   const mayDo = useAllowedActions(user);
   const [confirming, setConfirming] = useState<UserAction | null>(null);
-  const run = async (action: UserAction) => {
-    await requests[action](user);
+  const run = async (action: UserAction, decisions?: Decisions) => {
+    await requests[action](user, decisions);
     notifications.show({ message: texts[action].done(user.name) });
     // The page of the user no longer exists.
     if (action === 'purge') await navigate('/users?deleted=true', { replace: true });
@@ -57,19 +66,25 @@ export function useUserActions(user: User): UserActions {
     if (destructiveActions.includes(action)) setConfirming(action);
     else run(action).catch((error: unknown) => notifications.show({ color: 'red', message: textOf(error) }));
   };
-  const dialog = confirming !== null && (
-    <ConfirmDialog
-      opened
-      isDestructive
-      title={texts[confirming].title}
-      confirmLabel={texts[confirming].confirm}
-      {...(confirming === 'purge' ? { typedConfirmation: user.name } : {})}
-      onConfirm={() => run(confirming)}
-      onClose={() => setConfirming(null)}
-    >
-      {texts[confirming].question(user.name)}
-    </ConfirmDialog>
-  );
+  const close = () => setConfirming(null);
+  const dialog =
+    confirming === 'secure' ? (
+      <SecureDialog user={user} onConfirm={(decisions) => run('secure', decisions)} onClose={close} />
+    ) : (
+      confirming !== null && (
+        <ConfirmDialog
+          opened
+          isDestructive
+          title={texts[confirming].title}
+          confirmLabel={texts[confirming].confirm}
+          {...(confirming === 'purge' ? { typedConfirmation: user.name } : {})}
+          onConfirm={() => run(confirming)}
+          onClose={close}
+        >
+          {texts[confirming].question(user.name)}
+        </ConfirmDialog>
+      )
+    );
   return { mayDo, start, dialog };
 }
 
@@ -88,6 +103,7 @@ export function useAllowedActions(user: User): UserActions['mayDo'] {
     restore: isDeleted && can('user:delete'),
     endSessions: can('session:revoke') && !isDeleted && status === 'active',
     resetFactors: can('user:reset_factors') && isOther && !isDeleted && second_factors.length > 0,
+    secure: mayUpdate && isOther,
     disable: mayUpdate && isOther && status !== 'disabled',
     delete: can('user:delete') && isOther && !isDeleted,
     purge: can('user:delete') && can('user:purge') && isOther && isDeleted,
@@ -97,7 +113,7 @@ export function useAllowedActions(user: User): UserActions['mayDo'] {
 
 const pathOf = ({ user_id }: User) => ({ params: { path: { user_id } } });
 
-const requests: Record<UserAction, (user: User) => Promise<unknown>> = {
+const requests: Record<UserAction, (user: User, decisions?: Decisions) => Promise<unknown>> = {
   invite: (user) => api.POST('/user/{user_id}/invite', pathOf(user)),
   resetMail: ({ email }) => api.POST('/auth/reset_email', { body: { email } }),
   unlock: (user) => api.POST('/user/{user_id}/unlock', pathOf(user)),
@@ -110,6 +126,7 @@ const requests: Record<UserAction, (user: User) => Promise<unknown>> = {
   restore: (user) => api.POST('/user/{user_id}/restore', pathOf(user)),
   endSessions: ({ user_id }) => api.DELETE('/auth/session/all', { params: { query: { user_id } } }),
   resetFactors: (user) => api.DELETE('/user/{user_id}/factor/all', pathOf(user)),
+  secure: (user, body = {}) => api.POST('/user/{user_id}/secure', { ...pathOf(user), body }),
   disable: (user) => api.PATCH('/user/{user_id}', { ...pathOf(user), body: { status: 'disabled' } }),
   delete: (user) => api.DELETE('/user/{user_id}', pathOf(user)),
   purge: ({ user_id }) => api.DELETE('/user/{user_id}', { params: { path: { user_id }, query: { purge: true } } }),
