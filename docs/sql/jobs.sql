@@ -5,21 +5,18 @@
 select count(*)
 from (
   select array_agg((
-    $1::text, payload, null, run_at, 25, key, $2::integer, null
+    $1::text, payload, null, now() + delay_seconds * interval '1 second', 25, key, $2::integer, null
   )::graphile_worker.job_spec) as specs
-  from (
-    select payload, key, now() + delay_seconds * interval '1 second' as run_at
-    from json_to_recordset($3::json) as job (payload json, key text, delay_seconds float8)
-    where delay_seconds is null
-      or not exists (
-        select 1
-        from graphile_worker.jobs waiting
-        where waiting.key = job.key
-          and waiting.locked_at is null
-          and waiting.attempts < waiting.max_attempts
-          and waiting.run_at <= now() + delay_seconds * interval '1 second'
-      )
-  ) job
+  from json_to_recordset($3::json) as job (payload json, key text, delay_seconds float8)
+  where delay_seconds is null
+    or not exists (
+      select 1
+      from graphile_worker.jobs waiting
+      where waiting.key = job.key
+        and waiting.locked_at is null
+        and waiting.attempts < waiting.max_attempts
+        and waiting.run_at <= now() + delay_seconds * interval '1 second'
+    )
   having count(*) > 0
 ) batch
 cross join graphile_worker.add_jobs(batch.specs);

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from '../common/query/sql';
 import { Database } from '../database/database';
-import { addJobsSql, jobStateSql } from './jobs.sql';
+import { jobStateSql } from './jobs.sql';
 
 /** A job for the queue. */
 export interface Job {
@@ -33,8 +33,12 @@ export class JobsRepository {
    * earlier.
    */
   async add(name: string, jobs: Job[], priority: number): Promise<void> {
-    const source = sql`(
-        select payload, key, now() + delay_seconds * interval '1 second' as run_at
+    await this.database.runPrepared(sql`
+      select count(*)
+      from (
+        select array_agg((
+          ${name}::text, payload, null, now() + delay_seconds * interval '1 second', 25, key, ${priority}::integer, null
+        )::graphile_worker.job_spec) as specs
         from json_to_recordset(${JSON.stringify(jobs)}::json) as job (payload json, key text, delay_seconds float8)
         where delay_seconds is null
           or not exists (
@@ -45,10 +49,9 @@ export class JobsRepository {
               and waiting.attempts < waiting.max_attempts
               and waiting.run_at <= now() + delay_seconds * interval '1 second'
           )
-      ) job`;
-    await this.database.runPrepared(sql`
-      select count(*)
-      from ${addJobsSql(name, source, priority)}`);
+        having count(*) > 0
+      ) batch
+      cross join graphile_worker.add_jobs(batch.specs)`);
   }
 
   /** Removes the waiting jobs with these keys. */

@@ -34,23 +34,3 @@ export function jobsSql(name: string): SqlFragment {
       where task.identifier = ${name}
     ) jobs`;
 }
-
-/**
- * Renders the FROM item that adds jobs of a name and returns one row for each. A job replaces the
- * waiting job with the same key.
- * @param jobs FROM item with these columns:
- *   `payload` json;
- *   `key` text: different for each job, or null;
- *   `run_at` timestamptz: null = as soon as possible
- * @param priority of the jobs that are due, those with the lowest number run first
- */
-export function addJobsSql(name: string, jobs: SqlFragment, priority: number): SqlFragment {
-  return sql`(
-        select array_agg((
-          ${name}::text, payload, null, run_at, 25, key, ${priority}::integer, null
-        )::graphile_worker.job_spec) as specs
-        from ${jobs}
-        having count(*) > 0
-      ) batch
-      cross join graphile_worker.add_jobs(batch.specs)`;
-}

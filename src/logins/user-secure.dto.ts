@@ -9,7 +9,7 @@ const ids = { type: 'array', maxItems: factorsMax, items: { type: 'string', form
 const isId = (value: unknown) => typeof value === 'string' && uuidForm.test(value);
 const isChoice = (value: unknown) =>
   Array.isArray(value) ? value.length <= factorsMax && value.every(isId) : value === 'keep' || value === 'remove_all';
-const detail = 'must be keep, remove_all or a list of ids of second factors';
+const choice = { code: 'field.not_allowed', detail: 'must be keep, remove_all or a list of ids', passes: isChoice };
 
 /** What happens to the second factors and API keys of a user whose account is secured. */
 export class SecureUserRequest {
@@ -18,7 +18,7 @@ export class SecureUserRequest {
    * stranger's. Required if the user has any; removing needs `user:reset_factors` and no API key
    */
   @ApiProperty({ required: false, oneOf: [{ type: 'string', enum: ['keep', 'remove_all'] }, ids] })
-  @ValidateRules({ optional: true, nullable: false, rules: [{ code: 'field.not_allowed', detail, passes: isChoice }] })
+  @ValidateRules({ optional: true, nullable: false, rules: [choice] })
   factors?: FactorChoice;
   /**
    * `suspend` rejects the API keys that the user created until each is resumed, `keep` does not.

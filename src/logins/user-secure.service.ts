@@ -47,8 +47,8 @@ export class UserSecureService {
       ...(removed.length > 0 && { factors: { before: removed.map(({ kind, name }) => ({ kind, name })) } }),
       ...(suspended.length > 0 && { keys: { after: suspended.map(({ key_id, name }) => ({ key_id, name })) } }),
     };
-    const target = { type: 'user', id: user_id, carrier_id: user.carrier_id } as const;
-    await this.events.record(actor, 'user.secured', target, { ...changes, ...details });
+    const { carrier_id } = user;
+    await this.events.record(actor, 'user.secured', { id: user_id, carrier_id }, { ...changes, ...details });
     return user;
   }
 }

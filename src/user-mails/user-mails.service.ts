@@ -170,7 +170,9 @@ export class UserMailsService {
   async restoreLinks(user_ids: string[], uninvited = false): Promise<Record<string, number>> {
     const found = await this.invitations.listLinks(user_ids);
     const of = (wanted: LinkState) => found.filter(({ state }) => state === wanted);
-    await this.enqueueAll(of('voided').map(({ user_id }) => ({ user_id, mail: 'secured' })));
+    const secured = of('voided').map(({ user_id }): MailJob => ({ user_id, mail: 'secured' }));
+    // A bulk change delays no reset, and no operation.
+    await this.enqueueAll(secured, secured.length > 1 ? 1 : 0);
     await this.inviteNew([...of('unsent'), ...(uninvited ? of('none') : [])]);
     return { links_restored: of('valid').length + of('unsent').length, links_expired: of('expired').length };
   }

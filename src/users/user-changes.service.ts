@@ -130,18 +130,15 @@ export class UserChangesService {
     if (shut_out_ids.length > 0) await this.credentials.voidTokens(shut_out_ids, ['reset', 'email', 'shown', 'not_me']);
     if (shut_out_ids.length > 0 || assignsNetworks(action))
       await this.sessions.endForbidden(actor, changed_ids, operation_id);
-    if (secures(action)) await this.voidAccess(actor, changed_ids);
+    if (secures(action)) {
+      await this.credentials.voidPasswords(changed_ids);
+      await this.credentials.voidTokens(changed_ids);
+      await this.mails.cancelLinks(changed_ids, true);
+      await this.mails.restoreLinks(changed_ids, true);
+      await this.sessions.endOf(actor, changed_ids, 'secured');
+    }
     const links = let_in_ids.length === 0 ? {} : await this.mails.restoreLinks(let_in_ids);
     return { ...applied, links };
-  }
-
-  /** Voids what a stranger may hold, and mails links to choose new passwords (R40). */
-  private async voidAccess(actor: Actor, user_ids: string[]): Promise<void> {
-    await this.credentials.voidPasswords(user_ids);
-    await this.credentials.voidTokens(user_ids);
-    await this.mails.cancelLinks(user_ids, true);
-    await this.mails.restoreLinks(user_ids, true);
-    await this.sessions.endOf(actor, user_ids, 'secured');
   }
 
   /**

@@ -110,9 +110,8 @@ export class SharedChanges {
   /** merged into the attributes (RFC 7396): null removes a key; limits as in `POST /user/create` */
   @JsonObjectField({ optional: true, ...attributesLimits }) attributes?: Record<string, unknown>;
   /**
-   * whether the user must change the password before any other request. Voids nothing: anyone who
-   * knows the password can log in and choose the next one. If somebody else may know it, use
-   * `POST /user/{user_id}/secure`
+   * whether the user must change the password before any other request. Voids nothing: a thief who
+   * knows the password can choose the next one; `POST /user/{user_id}/secure` prevents this
    */
   @BooleanField({ optional: true }) must_change_password?: boolean;
   /**

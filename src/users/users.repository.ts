@@ -146,13 +146,8 @@ export class UsersRepository {
    * Applies an action to users, in the order of their ids, and records its events, in one
    * statement. Without `event`, the caller records them.
    */
-  async apply(
-    actor: Actor,
-    checked: CheckedAction,
-    user_ids: string[],
-    event: EventBase | null,
-  ): Promise<AppliedAction> {
-    const [row] = await this.database.run<AppliedAction>(applyActionSql(actor, checked, user_ids, event));
+  async apply(actor: Actor, checked: CheckedAction, ids: string[], event: EventBase | null): Promise<AppliedAction> {
+    const [row] = await this.database.run<AppliedAction>(applyActionSql(actor, checked, ids, event));
     return row as AppliedAction;
   }
 

@@ -106,7 +106,7 @@ export class FactorChangesService {
   @Transactional()
   async removeOf(actor: Actor, user_id: string, factor_id: string): Promise<void> {
     const owner = await this.lockOther(actor, user_id);
-    const confirmed = await this.listConfirmed(user_id);
+    const confirmed = (await this.factors.list(user_id)).factors.filter((one) => one.confirmed);
     const factor = confirmed.find((found) => found.factor_id === factor_id);
     if (factor === undefined) throw new AppError('factor.not_found');
     if (confirmed.length === 1) return this.removeAll(actor, [user_id], null);
@@ -137,8 +137,9 @@ export class FactorChangesService {
    * @throws request.invalid if the user has factors and `choice` is missing or names another
    */
   async removeChosen(actor: Actor, user_id: string, choice: FactorChoice | undefined): Promise<FactorRecord[]> {
-    const confirmed = await this.listConfirmed(user_id);
-    const ids = Array.isArray(choice) ? choice : choice === 'remove_all' ? confirmed.map((one) => one.factor_id) : [];
+    const confirmed = (await this.factors.list(user_id)).factors.filter((one) => one.confirmed);
+    const all = choice === 'remove_all' ? confirmed.map(({ factor_id }) => factor_id) : [];
+    const ids = Array.isArray(choice) ? choice.map((id) => id.toLowerCase()) : all;
     const chosen = confirmed.filter(({ factor_id }) => ids.includes(factor_id));
     if ((choice === undefined && confirmed.length > 0) || chosen.length < ids.length)
       throw invalid({ pointer: '/factors', code: 'field.required', detail: 'must say which factors of the user go' });
@@ -154,10 +155,6 @@ export class FactorChangesService {
       await this.mails.factorRemoved(actor, user_id, kind, factor_id);
     }
     return chosen;
-  }
-
-  private async listConfirmed(user_id: string): Promise<FactorRecord[]> {
-    return (await this.factors.list(user_id)).factors.filter(({ confirmed }) => confirmed);
   }
 
   private async lockOther(actor: Actor, user_id: string): Promise<FactorUser> {

@@ -1,4 +1,5 @@
 import { queueEmpty } from '../../support/links';
+import { addManyUsers, ended } from '../../support/many-users';
 import { until } from '../../support/until';
 import { type TestAnswer, TestService } from '../../support/service';
 
@@ -67,6 +68,32 @@ describe('invitations of users who are disabled or deleted and come back', () =>
     const enabled = await service.patch(found(other), { ...by(), body: { status: 'invited' } });
     expect(enabled.body).toMatchObject({ changed: 1, links_restored: 1, links_expired: 0 });
     expect((await use(other.token)).status).toBe(204);
+  });
+
+  it('counts restored links over all batches of an operation in the background (R41)', async () => {
+    await addManyUsers(service, 10_100, 'many');
+    await service.rows(`update users set status = 'invited' where carrier_id = 'many'`);
+    await service.rows(
+      `
+      delete from credentials where user_id in (select user_id from users where carrier_id = 'many')`,
+    );
+    await service.rows(`
+      insert into one_time_tokens (user_id, purpose, requested_at, expires_at)
+      select user_id, 'invite', now(), now() + case when substr(user_id::text, 36) < '8' then interval '1 day' else '0' end
+      from users
+      where carrier_id = 'many'`);
+    const [{ live } = { live: 0 }] = await service.rows<{ live: number }>(
+      'select count(*)::integer as live from one_time_tokens where expires_at > now()',
+    );
+    const disabled = await service.patch('/user/all?carrier_id=many', { ...by(), body: { status: 'disabled' } });
+    expect(await ended(service, disabled.body.operation_id)).toMatchObject({ changed: 10_100, links_restored: 0 });
+    const undone = await service.post(`/user/operation/${disabled.body.operation_id}/undo`, by());
+    expect(await ended(service, undone.body.operation_id)).toMatchObject({
+      skipped_reasons: {},
+      changed: 10_100,
+      links_restored: live,
+      links_expired: 10_100 - live,
+    });
   });
 
   it('sends an invitation that was not sent before the user was disabled or deleted (R41)', async () => {

@@ -2729,7 +2729,7 @@ export interface components {
                 [key: string]: unknown;
             };
             /**
-             * @description whether the user must change the password before any other request. Voids nothing: anyone who knows the password can log in and choose the next one. If somebody else may know it, use `POST /user/{user_id}/secure`
+             * @description whether the user must change the password before any other request. Voids nothing: a thief who knows the password can choose the next one; `POST /user/{user_id}/secure` prevents this
              * @example false
              */
             must_change_password?: boolean;
@@ -3258,7 +3258,7 @@ export interface components {
                 [key: string]: unknown;
             };
             /**
-             * @description whether the user must change the password before any other request. Voids nothing: anyone who knows the password can log in and choose the next one. If somebody else may know it, use `POST /user/{user_id}/secure`
+             * @description whether the user must change the password before any other request. Voids nothing: a thief who knows the password can choose the next one; `POST /user/{user_id}/secure` prevents this
              * @example false
              */
             must_change_password?: boolean;
