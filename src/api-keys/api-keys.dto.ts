@@ -86,6 +86,5 @@ export function toApiKeyResponse(key: ApiKeyRecord): KeyResponse {
   const { created_at, created_by, expires_at, last_used_at, last_used_ip, revoked_at, revoked_by, suspended_at } = key;
   const rights = { permissions, user_type, carrier_id, carrier_scope };
   const times = { created_at, created_by, expires_at, last_used_at, last_used_ip };
-  const ends = { revoked_at, revoked_by, suspended_at };
-  return { key_id, name, ...rights, active, ...times, ...ends };
+  return { key_id, name, ...rights, active, ...times, revoked_at, revoked_by, suspended_at };
 }

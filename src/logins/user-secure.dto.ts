@@ -6,10 +6,15 @@ import type { FactorChoice } from './factors/factor-changes.service';
 
 const factorsMax = 20;
 const ids = { type: 'array', maxItems: factorsMax, items: { type: 'string', format: 'uuid', maxLength: 36 } };
-const isId = (value: unknown) => typeof value === 'string' && uuidForm.test(value);
+const isText = (value: unknown) => typeof value === 'string';
+const isId = (value: unknown) => uuidForm.test(String(value));
 const isChoice = (value: unknown) =>
   Array.isArray(value) ? value.length <= factorsMax && value.every(isId) : value === 'keep' || value === 'remove_all';
-const choice = { code: 'field.not_allowed', detail: 'must be keep, remove_all or a list of ids', passes: isChoice };
+const detail = 'must be keep, remove_all or a list of ids';
+const rules = [
+  { code: 'field.wrong_type', detail, passes: (value: unknown) => [value].flat().every(isText) },
+  { code: 'field.not_allowed', detail, passes: isChoice },
+];
 
 /** What happens to the second factors and API keys of a user whose account is secured. */
 export class SecureUserRequest {
@@ -18,7 +23,7 @@ export class SecureUserRequest {
    * stranger's. Required if the user has any; removing needs `user:reset_factors` and no API key
    */
   @ApiProperty({ required: false, oneOf: [{ type: 'string', enum: ['keep', 'remove_all'] }, ids] })
-  @ValidateRules({ optional: true, nullable: false, rules: [choice] })
+  @ValidateRules({ optional: true, nullable: false, rules })
   factors?: FactorChoice;
   /**
    * `suspend` rejects the API keys that the user created until each is resumed, `keep` does not.

@@ -44,11 +44,11 @@ export class UserSecureService {
     await this.apiKeys.suspend(actor, suspended);
     const user = await this.users.get(actor, user_id);
     const details = {
+      ...changes,
       ...(removed.length > 0 && { factors: { before: removed.map(({ kind, name }) => ({ kind, name })) } }),
       ...(suspended.length > 0 && { keys: { after: suspended.map(({ key_id, name }) => ({ key_id, name })) } }),
     };
-    const { carrier_id } = user;
-    await this.events.record(actor, 'user.secured', { id: user_id, carrier_id }, { ...changes, ...details });
+    await this.events.record(actor, 'user.secured', { id: user_id, carrier_id: user.carrier_id }, details);
     return user;
   }
 }

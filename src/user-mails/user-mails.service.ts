@@ -164,14 +164,13 @@ export class UserMailsService {
   /**
    * Mails the links that users lack who were enabled, restored or secured: to choose a new password
    * if the old one was voided, and an invitation that was not sent yet. A valid one works again; an
-   * expired one is not replaced.
+   * expired one is not replaced. Mails to many users wait for other jobs.
    * @param uninvited also invites users who never were
    */
   async restoreLinks(user_ids: string[], uninvited = false): Promise<Record<string, number>> {
     const found = await this.invitations.listLinks(user_ids);
     const of = (wanted: LinkState) => found.filter(({ state }) => state === wanted);
     const secured = of('voided').map(({ user_id }): MailJob => ({ user_id, mail: 'secured' }));
-    // A bulk change delays no reset, and no operation.
     await this.enqueueAll(secured, secured.length > 1 ? 1 : 0);
     await this.inviteNew([...of('unsent'), ...(uninvited ? of('none') : [])]);
     return { links_restored: of('valid').length + of('unsent').length, links_expired: of('expired').length };

@@ -3,7 +3,8 @@ import { document } from './document';
 /** A documented field of a body. */
 export interface BodyField {
   name: string;
-  type: 'string' | 'boolean' | 'array' | 'object';
+  /** `choice`: a string or an array of strings */
+  type: 'string' | 'boolean' | 'array' | 'object' | 'choice';
   nullable: boolean;
   required: boolean;
 }
@@ -58,7 +59,7 @@ function fieldsOf({ properties = {}, required = [] }: Schema): BodyField[] {
     const [kind] = types.filter((one) => one !== 'null');
     return {
       name,
-      type: kind as BodyField['type'],
+      type: (kind ?? 'choice') as BodyField['type'],
       nullable: types.includes('null'),
       required: required.includes(name),
     };

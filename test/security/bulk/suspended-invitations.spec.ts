@@ -79,7 +79,9 @@ describe('invitations of users who are disabled or deleted and come back', () =>
     );
     await service.rows(`
       insert into one_time_tokens (user_id, purpose, requested_at, expires_at)
-      select user_id, 'invite', now(), now() + case when substr(user_id::text, 36) < '8' then interval '1 day' else '0' end
+      select
+        user_id, 'invite', now(),
+        now() + case when substr(user_id::text, 36) < '8' then interval '1 day' else '0' end
       from users
       where carrier_id = 'many'`);
     const [{ live } = { live: 0 }] = await service.rows<{ live: number }>(

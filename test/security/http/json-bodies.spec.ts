@@ -10,6 +10,7 @@ const values: Record<BodyField['type'], unknown> = {
   boolean: 'true',
   array: '["x"]',
   object: '{"k":"x"}',
+  choice: '"x"',
 };
 
 describe('hostile JSON bodies', () => {

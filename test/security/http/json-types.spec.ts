@@ -10,6 +10,7 @@ const wrong: Record<BodyField['type'], unknown[]> = {
   boolean: ['true', '', 0, 1, [], [true], {}],
   array: ['x', '', 0, true, {}, { 0: 'x' }, [1], [null], [[]], [{}], ['x', ['y']]],
   object: ['x', '{}', 0, true, [], [{}]],
+  choice: [true, 0, 1.5, {}, { 0: 'x' }, [1], [null], [[]], [{}]],
 };
 
 describe('values of the wrong type or size', () => {

@@ -266,7 +266,7 @@ export interface paths {
         put?: never;
         /**
          * Resume a suspended API key
-         * @description Accepts a key again that `POST /user/{user_id}/secure` suspended. Does nothing if the key is not suspended.
+         * @description Accepts a key again that `POST /user/{user_id}/secure` suspended. Other keys stay as they are.
          *
          *     Permission: `key:manage`; not available to API keys
          *
