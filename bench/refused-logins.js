@@ -18,6 +18,8 @@ const AUC_MAX = 0.55;
 const WARM_UP_ROUNDS = 3;
 const TELL_EVERY = 20;
 const UNKNOWN = 'unknown user';
+/** The password of this user is voided after the import. */
+const VOIDED = 'voided password';
 const JSON_HEADERS = { 'content-type': 'application/json' };
 
 const { values: options } = parseArgs({ options: { samples: { type: 'string', default: '300' } } });
@@ -40,6 +42,7 @@ const IMPORTED = {
   'PBKDF2-SHA256 600,000': () => pbkdf2('sha256', 600_000, 32),
   'scrypt 2^14': () => scrypt(14),
   'Argon2id 64 MiB, t=3, p=4': () => hashArgon2(PASSWORD, { memoryCost: 65_536, timeCost: 3, parallelism: 4 }),
+  [VOIDED]: () => hashArgon2(PASSWORD),
   'wrapped MD5': () => createHash('md5').update(PASSWORD).digest('hex'),
 };
 
@@ -68,6 +71,12 @@ async function importUsers(service, administrator) {
   const file = rows.map((row) => JSON.stringify(row)).join('\n');
   const imported = await post(`${service.url}/user/import`, headers, file);
   if (JSON.parse(imported.body).changed !== rows.length) throw new Error(`import: ${imported.status} ${imported.body}`);
+  const voided = `imported-${Object.keys(IMPORTED).indexOf(VOIDED)}`;
+  const found = await fetch(`${service.url}/user/list?name=${voided}`, { headers });
+  const [{ user_id }] = (await found.json()).items;
+  const json = { ...JSON_HEADERS, authorization: headers.authorization };
+  const secured = await post(`${service.url}/user/${user_id}/secure`, json, '{}');
+  if (secured.status !== 200) throw new Error(`secure: ${secured.status} ${secured.body}`);
   return Object.fromEntries(Object.keys(IMPORTED).map((form, index) => [form, `imported-${index}`]));
 }
 
