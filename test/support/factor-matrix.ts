@@ -88,6 +88,12 @@ export function factorRows(service: () => TestService): Record<string, MatrixRow
       send: ({ login, target }) => service().get(`/user/${target.user_id}/factor/list`, login),
       expected: ({ sees }) => (sees ? '200' : '404 user.not_found'),
     },
+    'POST /user/{user_id}/secure': {
+      ...ofOther('200', ({ login: { token }, target }) =>
+        service().post(`/user/${target.user_id}/secure`, { token, body: { factors: 'keep', keys: 'keep' } }),
+      ),
+      permission: 'user:update',
+    },
     'DELETE /user/{user_id}/factor/all': ofOther('204', ({ login, target }) =>
       service().delete(`/user/${target.user_id}/factor/all`, login),
     ),

@@ -232,17 +232,6 @@ function loginRows(service: () => TestService): Record<string, MatrixRow> {
         return isProtected ? '403 access.protected_user' : '204';
       },
     },
-    'POST /user/{user_id}/secure': {
-      permission: 'user:update',
-      related: relations,
-      send: ({ login: { token }, target }) =>
-        service().post(`/user/${target.user_id}/secure`, { token, body: { factors: 'keep', keys: 'keep' } }),
-      expected: ({ sees, isProtected, relation }) => {
-        if (!sees) return '404 user.not_found';
-        if (relation === 'own') return '403 user.self_protected';
-        return isProtected ? '403 access.protected_user' : '200';
-      },
-    },
     'POST /auth/password': {
       permission: null,
       duringPasswordChange: true,
