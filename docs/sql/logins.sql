@@ -58,9 +58,10 @@ select
     or users.roles && array(select roles.name from roles where roles.second_factor_required_from <= now())
   )) as must_enroll_second_factor,
   case
-    when users.status = 'active' and (credentials.expires_at is null or credentials.expires_at > now())
+    when users.status <> 'invited' and (credentials.expires_at is null or credentials.expires_at > now())
     then credentials.password_hash
   end as password_hash,
+  users.status <> 'active' as rejected,
   coalesce(credentials.policy_checked, false) as policy_checked,
   credentials.expires_at is not null as initial
 from users
@@ -108,9 +109,10 @@ select
     or users.roles && array(select roles.name from roles where roles.second_factor_required_from <= now())
   )) as must_enroll_second_factor,
   case
-    when users.status = 'active' and (credentials.expires_at is null or credentials.expires_at > now())
+    when users.status <> 'invited' and (credentials.expires_at is null or credentials.expires_at > now())
     then credentials.password_hash
   end as password_hash,
+  users.status <> 'active' as rejected,
   coalesce(credentials.policy_checked, false) as policy_checked,
   credentials.expires_at is not null as initial
 from users

@@ -37,6 +37,12 @@ export interface StoredPassword {
   initial: boolean;
 }
 
+/** The stored password that a login is verified against. */
+export interface LoginPassword extends StoredPassword {
+  /** whether the user may not log in, even with the right password */
+  rejected: boolean;
+}
+
 /** Changes of a stored password that the login with it persists. */
 export interface PasswordRenewal {
   stored: StoredPassword;
@@ -122,7 +128,8 @@ export class CredentialsService {
   }
 
   /**
-   * Verifies a password. Returns null if it is wrong, otherwise what the login must persist.
+   * Verifies a password. Returns null if it is wrong, otherwise what the login must persist, or
+   * `rejected` for the right password of a user who may not log in.
    * A rejection takes the same work for every user, for a user without a password and for `null`
    * (no user, L19).
    * Checks the policy only if the password was never checked, or if its hash is outdated. A later
@@ -130,10 +137,15 @@ export class CredentialsService {
    * Never call it in a transaction.
    * @throws service.overloaded
    */
-  async verify(found: (StoredPassword & PasswordContext) | null, password: string): Promise<PasswordRenewal | null> {
+  async verify(
+    found: (LoginPassword & PasswordContext) | null,
+    password: string,
+  ): Promise<PasswordRenewal | 'rejected' | null> {
     const password_hash = found?.password_hash ?? null;
-    const isRight = await verifyPassword(password, password_hash, await this.costs.current());
+    const isRejected = found?.rejected === true;
+    const isRight = await verifyPassword(password, password_hash, await this.costs.current(), isRejected);
     if (!isRight || found === null || password_hash === null) return null;
+    if (isRejected) return 'rejected';
     const { policy_checked, initial } = found;
     const stored = { password_hash, policy_checked, initial };
     const isOutdated = needsRehash(password_hash);

@@ -37,19 +37,26 @@ export function rehashPassword(password: string): Promise<string> {
 /**
  * Verifies a password exactly as it was sent. Takes one place of the queue.
  * A rejection takes the same work for every stored hash, and for `null` (no password). A right
- * password skips the padding.
+ * password skips the padding, unless the user is rejected anyway.
  * @param costs costs of the stored hashes of other systems, from `HashCostsService`
  * @throws service.overloaded
  */
-export function verifyPassword(password: string, passwordHash: string | null, costs: HashCost[]): Promise<boolean> {
+export function verifyPassword(
+  password: string,
+  passwordHash: string | null,
+  costs: HashCost[],
+  isRejected = false,
+): Promise<boolean> {
   return queue.runLogin(async () => {
+    let isRight = false;
     for (const text of workOf(passwordHash, costs)) {
       const stored = readHash(text);
       const matches = typeof stored !== 'string' && (await stored.verify(password));
       // eslint-disable-next-line house/secret-compares -- compares the stored hash with a dummy
-      if (matches && text === passwordHash) return true;
+      isRight ||= matches && text === passwordHash;
+      if (isRight && !isRejected) break;
     }
-    return false;
+    return isRight;
   });
 }
 

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { FactorKind } from '../access/actor';
 import { currentTime } from '../common/clock';
 import { rawSql, sql, type SqlFragment } from '../common/query/sql';
-import type { StoredPassword } from '../credentials/credentials.service';
+import type { LoginPassword } from '../credentials/credentials.service';
 import { Database } from '../database/database';
 import type { EventBase } from '../events/events.service';
 import {
@@ -22,7 +22,7 @@ const lockPatience = rawSql(`(select set_config('lock_timeout', '2s', true) offs
 export type LoginClaim = { login: string } | { user_id: string };
 
 /** A user who is not deleted, with the stored password. */
-export type LoginRecord = UserRecord & StoredPassword;
+export type LoginRecord = UserRecord & LoginPassword;
 
 /** The user of a login that was persisted. */
 export interface NotedLogin extends UserRecord {
@@ -77,9 +77,10 @@ export class LoginsRepository {
       select
         ${userColumns},
         case
-          when users.status = 'active' and (credentials.expires_at is null or credentials.expires_at > now())
+          when users.status <> 'invited' and (credentials.expires_at is null or credentials.expires_at > now())
           then credentials.password_hash
         end as password_hash,
+        users.status <> 'active' as rejected,
         coalesce(credentials.policy_checked, false) as policy_checked,
         credentials.expires_at is not null as initial
       from users

@@ -118,8 +118,8 @@ export class LoginsService {
     const { attempt, found } = await this.begin(claim, actor.ip, deadline);
     const user = found === null ? null : toUserResponse(found);
     const renewal = await this.releaseOnError(attempt, () => this.credentials.verify(found, password));
-    if (user !== null && renewal !== null) return { user, attempt, renewal };
-    await this.fail(attempt, user, actor);
+    if (user !== null && renewal !== null && renewal !== 'rejected') return { user, attempt, renewal };
+    await this.fail(attempt, user, actor, renewal === 'rejected' ? { reason: { after: 'disabled' } } : {});
     return null;
   }
 
@@ -171,9 +171,14 @@ export class LoginsService {
    * Closes the attempt as a failure. If the database fails, the attempt stays open and counts after
    * 15 seconds (L18). The response is still 401, because an attempt with a 503 must not count.
    */
-  private async fail(attempt: LoginAttempt, user: UserResponse | null, actor: Actor): Promise<void> {
+  private async fail(
+    attempt: LoginAttempt,
+    user: UserResponse | null,
+    actor: Actor,
+    reason: Changes = {},
+  ): Promise<void> {
     // After the commit: a retried transaction must not count twice.
-    await this.recordFailure(attempt, user, actor).then(
+    await this.recordFailure(attempt, user, actor, reason).then(
       (locks) => locks && lockouts.inc(),
       (error: unknown) => this.logger.error(error, 'A failed login was not recorded. It counts after 15 seconds.'),
     );
@@ -181,14 +186,19 @@ export class LoginsService {
 
   /** Returns whether the failure locks the account. */
   @Transactional()
-  private async recordFailure(attempt: LoginAttempt, user: UserResponse | null, actor: Actor): Promise<boolean> {
+  private async recordFailure(
+    attempt: LoginAttempt,
+    user: UserResponse | null,
+    actor: Actor,
+    reason: Changes,
+  ): Promise<boolean> {
     const { user_id = null, carrier_id = null } = user ?? {};
     await this.logins.lock(user_id);
     const failed = await this.attempts.fail(attempt);
     const target = { type: 'login' as const, id: user_id, carrier_id };
     // An unknown login may be a password in the wrong field, so `account` is a keyed hash of it.
     const changes: Changes = user === null ? { login: { after: attempt.account } } : {};
-    await this.events.record(actor, 'login.failed', target, changes);
+    await this.events.record(actor, 'login.failed', target, { ...changes, ...reason });
     if (failed === null || failed.locked_until === null) return false;
     await this.events.record(actor, 'login.locked', target, { ...changes, ...lockChangesOf(failed) });
     // The user shows only the lockout of unknown addresses. A known address has a separate lockout.

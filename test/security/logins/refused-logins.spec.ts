@@ -87,6 +87,12 @@ describe('rejected logins', () => {
     expect(unknown).toMatchObject({ [ownHash]: 1, bcrypt: 4_096, 'pbkdf2-sha256': 600_000 });
   });
 
+  it('costs the same hash work with the right password of a disabled user (L19)', async () => {
+    const unknown = await refusedWork('unknown-name');
+    for (const form of ['disabled', 'disabled, imported'])
+      expect(await workOf('/auth/login', { login: logins[form], password })).toEqual({ status: 401, work: unknown });
+  });
+
   it('costs the same hash work as a wrong current password of a logged-in user (L19)', async () => {
     const unknown = await refusedWork('unknown-name');
     const { token, user_id } = await service.loginAs();

@@ -137,6 +137,7 @@ export const auditTexts: typeof en = {
     system: 'System-Benutzer',
   },
   reasons: {
+    disabled: 'Passwort richtig, aber Benutzer deaktiviert',
     'auth.ip_not_allowed': 'Adresse nicht erlaubt',
     'auth.invalid_second_factor': 'Falscher Code',
     'auth.passkey_unknown': 'Unbekannter Passkey',

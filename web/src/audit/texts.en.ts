@@ -135,6 +135,7 @@ export const auditTexts = {
     system: 'System User',
   },
   reasons: {
+    disabled: 'Right password, but the user is disabled',
     'auth.ip_not_allowed': 'Address not allowed',
     'auth.invalid_second_factor': 'Wrong code',
     'auth.passkey_unknown': 'Unknown passkey',

@@ -9,7 +9,7 @@ export function useEventName(): (type: string) => string {
   return (type) => own(types, type) ?? type;
 }
 
-/** Returns a function that says why a login failed, by error code. */
+/** Returns a function that says why a login failed, by the reason in the audit log. */
 export function useFailureReason(): (code: string) => string {
   const { reasons } = useTexts({ en, de });
   return (code) => own(reasons, code) ?? code;
