@@ -1,9 +1,13 @@
-/** Permissions of this service. The platform's modules add their own by naming them in roles. */
+import { closest, distance } from 'fastest-levenshtein';
+import { AppError, type FieldError } from '../common/errors/app-error';
+
+/** The closed list of this service's permissions. The platform's modules name theirs in roles. */
 export const ownPermissions = {
   'user:read': 'Read users within the scope',
+  'user:read_deleted': 'Read all fields of deleted users within the scope',
   'user:create': 'Create users within the scope',
   'user:update': 'Change users within the scope, individually or by a filter',
-  'user:delete': 'Delete and restore users within the scope, and read deleted users',
+  'user:delete': 'Delete and restore users within the scope',
   'user:purge': 'Remove users permanently',
   'user:import': 'Create users from a file',
   'user:export': 'Export users to a file',
@@ -29,7 +33,48 @@ export const permissionItems = {
   form: 'must be `module:action` in lower case, or `*`',
 };
 
+/** Query parameter of operations that take permissions; see `misspeltPermissions`. */
+export const newPrefixParameter = {
+  name: 'new_prefix',
+  description: '`true`: accepts a module whose name differs in one letter from a module of this service',
+  schema: { type: 'boolean', default: false },
+};
+
 /** Returns whether a list contains a permission or `*`. There are no other wildcards. */
 export function holds(permissions: readonly string[], wanted: string): boolean {
   return permissions.includes('*') || permissions.includes(wanted);
+}
+
+/** Returns the error of a request without a permission. It names the permission. */
+export function missingPermission(permission: string): AppError {
+  const detail = `The permission ${permission} is missing.`;
+  const errors = [{ code: 'permission.missing', detail, params: { permission } }];
+  return new AppError('access.denied', { detail, errors });
+}
+
+/** Rejects an actor without a permission. @throws access.denied */
+export function assertHolds({ permissions }: { permissions: readonly string[] }, wanted: string): void {
+  if (!holds(permissions, wanted)) throw missingPermission(wanted);
+}
+
+const moduleOf = (permission: string) => permission.split(':')[0] ?? '';
+const ownNames = Object.keys(ownPermissions);
+
+/**
+ * Returns an error for each permission that is probably misspelt: an unknown permission of a module
+ * of this service (`user:raed`), or a permission of a module whose name is one edit from such a
+ * module (`usr:read`).
+ * @param newPrefix whether the names of other modules are meant
+ */
+export function misspeltPermissions(permissions: readonly string[], newPrefix: boolean): FieldError[] {
+  return permissions.flatMap((permission) => {
+    const module = moduleOf(permission);
+    const own = ownNames.map(moduleOf).find((other) => distance(other, module) <= (newPrefix ? 0 : 1));
+    if (own === undefined || ownNames.includes(permission)) return [];
+    const known = ownNames.filter((name) => moduleOf(name) === own);
+    const did_you_mean = closest(permission.replace(module, own), known);
+    const remedy = own === module ? '' : ' If the module has this name, send `new_prefix=true`.';
+    const detail = `contains the unknown permission ${permission}. Did you mean ${did_you_mean}?${remedy}`;
+    return [{ pointer: '/permissions', code: 'permission.unknown', detail, params: { permission, did_you_mean } }];
+  });
 }

@@ -6,7 +6,7 @@ import { type Actor, isOneself } from '../access/actor';
 import { accessRule, type AccessRule, admitsKey } from '../access/allow.decorator';
 import { callerOf } from '../access/caller.decorator';
 import { isFresh } from '../access/fresh';
-import { holds } from '../access/permissions';
+import { holds, missingPermission } from '../access/permissions';
 import { AppError } from '../common/errors/app-error';
 import { parseBody } from '../common/http/body-parsers';
 import { ApiKeysService } from '../api-keys/api-keys.service';
@@ -86,12 +86,12 @@ export class AuthGuard extends PassportAuthGuard('jwt') implements CanActivate {
   private async clientActor({ client_id, client_secret }: ClientCredentials, request: FastifyRequest): Promise<Actor> {
     const actor = await this.apiKeys.find(client_secret, callerOf(request));
     if (actor?.user_id === client_id) return actor;
-    throw new AppError('auth.token_invalid', { headers: { 'www-authenticate': 'Basic realm="carrier-identity"' } });
+    throw new AppError('auth.key_invalid', { headers: { 'www-authenticate': 'Basic realm="carrier-identity"' } });
   }
 
   private async keyActor(token: string, request: FastifyRequest): Promise<Actor> {
     const actor = await this.apiKeys.find(token, callerOf(request));
-    if (actor === null) throw new AppError('auth.token_invalid');
+    if (actor === null) throw new AppError('auth.key_invalid');
     return actor;
   }
 }
@@ -120,15 +120,14 @@ function assertAllowed(rule: AccessRule, actor: Actor, parameters: Record<string
       detail: 'Only System Users without `carrier_scope` may call this operation.',
     });
   const isKey = actor.actor_type === 'key';
-  if (isKey && !admitsKey(rule, actor.permissions)) throw new AppError('access.denied', { detail: keyDetail(rule) });
+  if (isKey && !admitsKey(rule, actor.permissions)) throw keyRefusal(rule);
   if (rule.permission === undefined || holds(actor.permissions, rule.permission)) return;
   const subject = rule.orSelf === undefined ? undefined : parameters[rule.orSelf];
-  if (subject === undefined || !isOneself(actor, subject.toLowerCase()))
-    throw new AppError('access.denied', { detail: `The permission ${rule.permission} is missing.` });
+  if (subject === undefined || !isOneself(actor, subject.toLowerCase())) throw missingPermission(rule.permission);
 }
 
-function keyDetail({ apiKeys }: AccessRule): string {
+function keyRefusal({ apiKeys }: AccessRule): AppError {
   return typeof apiKeys === 'string'
-    ? `The permission ${apiKeys} is missing.`
-    : 'This operation is not available to API keys.';
+    ? missingPermission(apiKeys)
+    : new AppError('access.denied', { detail: 'This operation is not available to API keys.' });
 }

@@ -35,12 +35,8 @@ export interface StoredPassword {
   policy_checked: boolean;
   /** an initial password that was not used yet, and expires */
   initial: boolean;
-}
-
-/** The stored password that a login is verified against. */
-export interface LoginPassword extends StoredPassword {
   /** whether the user may not log in, even with the right password */
-  rejected: boolean;
+  rejected?: boolean;
 }
 
 /** Changes of a stored password that the login with it persists. */
@@ -138,7 +134,7 @@ export class CredentialsService {
    * @throws service.overloaded
    */
   async verify(
-    found: (LoginPassword & PasswordContext) | null,
+    found: (StoredPassword & PasswordContext) | null,
     password: string,
   ): Promise<PasswordRenewal | 'rejected' | null> {
     const password_hash = found?.password_hash ?? null;

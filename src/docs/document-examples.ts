@@ -199,6 +199,7 @@ const examples: Record<string, unknown> = {
   'If-Match': '"3"',
   'Idempotency-Key': '5f0c1a52-3b1e-4c37-9b8e-0d6f2a7c4e19',
 };
+const falseExamples = ['must_change_password', 'built_in', 'purge', 'everyone', 'new_prefix'];
 const operators = /_(ne|in|gt|gte|lt|lte|isnull|like)$/;
 
 /** Returns the example of a field or parameter, or undefined if there is none. */
@@ -213,7 +214,7 @@ export function exampleOf(name: string, schema: Schema, owner?: string): unknown
   }
   const ref = (schema.anyOf?.[0] ?? schema).$ref;
   if (ref !== undefined) return exampleOfEnum(ref);
-  if (types.includes('boolean')) return !['must_change_password', 'built_in', 'purge', 'everyone'].includes(name);
+  if (types.includes('boolean')) return !falseExamples.includes(name);
   if (schema.format === 'date-time') return time;
   const found = Object.hasOwn(examples, name) ? examples[name] : undefined;
   return found === undefined && operators.test(name) ? exampleOf(name.replace(operators, ''), schema, owner) : found;

@@ -76,7 +76,7 @@ function codesOf({ operation, method }: PlacedOperation, parameters: Parameter[]
   if (parameters.some(({ name }) => name === 'Idempotency-Key'))
     codes.push('idempotency.in_progress', 'idempotency.key_reused');
   if (operation['x-permission'] !== 'none')
-    codes.push('auth.token_missing', 'auth.token_invalid', 'access.denied', ...restrictions);
+    codes.push('auth.token_missing', 'auth.token_invalid', 'auth.key_invalid', 'access.denied', ...restrictions);
   if (operation['x-fresh-auth'] === true) codes.push('auth.reauthentication_required');
   codes.push('request.invalid');
   // A body is parsed even if the operation takes none.

@@ -8,6 +8,7 @@ const commonCodes: ErrorCode[] = [
   'request.not_found',
   'auth.token_missing',
   'auth.token_invalid',
+  'auth.key_invalid',
   'access.denied',
   'auth.password_change_required',
   'auth.second_factor_enrollment_required',
@@ -56,7 +57,8 @@ export class ProblemResponses {
     };
     components.headers['WWWAuthenticate'] = {
       description:
-        'Challenge (RFC 6750, RFC 9470): `Bearer`; with `error="invalid_token"` after `auth.token_invalid`; ' +
+        'Challenge (RFC 6750, RFC 9470): `Bearer`; with `error="invalid_token"` after `auth.token_invalid` ' +
+        'and `auth.key_invalid`; ' +
         'with `error="insufficient_user_authentication"` and `max_age`, the seconds in which an authentication is ' +
         'fresh, after `auth.reauthentication_required`',
       schema: { type: 'string', example: 'Bearer error="insufficient_user_authentication", max_age="300"' },

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { FactorKind } from '../access/actor';
 import { currentTime } from '../common/clock';
 import { rawSql, sql, type SqlFragment } from '../common/query/sql';
-import type { LoginPassword } from '../credentials/credentials.service';
+import type { StoredPassword } from '../credentials/credentials.service';
 import { Database } from '../database/database';
 import type { EventBase } from '../events/events.service';
 import {
@@ -22,7 +22,7 @@ const lockPatience = rawSql(`(select set_config('lock_timeout', '2s', true) offs
 export type LoginClaim = { login: string } | { user_id: string };
 
 /** A user who is not deleted, with the stored password. */
-export type LoginRecord = UserRecord & LoginPassword;
+export type LoginRecord = UserRecord & StoredPassword;
 
 /** The user of a login that was persisted. */
 export interface NotedLogin extends UserRecord {

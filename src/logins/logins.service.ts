@@ -171,12 +171,7 @@ export class LoginsService {
    * Closes the attempt as a failure. If the database fails, the attempt stays open and counts after
    * 15 seconds (L18). The response is still 401, because an attempt with a 503 must not count.
    */
-  private async fail(
-    attempt: LoginAttempt,
-    user: UserResponse | null,
-    actor: Actor,
-    reason: Changes = {},
-  ): Promise<void> {
+  private async fail(attempt: LoginAttempt, user: UserResponse | null, actor: Actor, reason = {}): Promise<void> {
     // After the commit: a retried transaction must not count twice.
     await this.recordFailure(attempt, user, actor, reason).then(
       (locks) => locks && lockouts.inc(),

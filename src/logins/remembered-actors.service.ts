@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type Actor, actorOf, type Caller } from '../access/actor';
-import { holds } from '../access/permissions';
+import { assertHolds } from '../access/permissions';
 import { AppError } from '../common/errors/app-error';
 import { ApiKeysService } from '../api-keys/api-keys.service';
 import { LiveLoginsRepository } from './live-logins.repository';
@@ -34,7 +34,8 @@ export class RememberedActorsService {
     const origin: Caller = { ip, user_agent: null, request_id };
     const isKey = actor_type === 'key';
     const actor = isKey ? await this.apiKeys.findById(actor_id, origin) : await this.user(actor_id, session_id, origin);
-    if (actor === null || !holds(actor.permissions, permission)) throw new AppError('access.denied');
+    if (actor === null) throw new AppError('access.denied');
+    assertHolds(actor, permission);
     return actor;
   }
 

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
 import { Admission, workOwnerOf } from '../access/admission';
 import { type Actor, identityOf } from '../access/actor';
-import { holds, type Permission } from '../access/permissions';
+import { holds, missingPermission, type Permission } from '../access/permissions';
 import { currentTime } from '../common/clock';
 import { AppError } from '../common/errors/app-error';
 import { limitReached } from '../common/errors/limit-reached';
@@ -272,7 +272,7 @@ export class OperationsService {
 /** Limits an actor to operations that the actor may still request. @throws access.denied */
 function readerOf(actor: Actor): OperationReader {
   const reader = operationReader(actor);
-  if (reader.permissions.length === 0) throw new AppError('access.denied');
+  if (reader.permissions.length === 0) throw missingPermission('user:update');
   return reader;
 }
 

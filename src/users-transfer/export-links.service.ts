@@ -1,6 +1,6 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { type Actor, actorOf, type Caller } from '../access/actor';
-import { holds } from '../access/permissions';
+import { assertHolds } from '../access/permissions';
 import { AppError } from '../common/errors/app-error';
 import type { RawQuery } from '../common/query/filter';
 import { hashToken, mintToken } from '../common/random';
@@ -62,7 +62,7 @@ export class ExportLinksService implements OnModuleInit {
     if (login === null) throw new AppError('export.link_invalid');
     const { session_id, auth_time } = login.session;
     const actor = actorOf(login, { session_id, auth_time, fresh_until: login.fresh_until }, caller);
-    if (!holds(actor.permissions, 'user:export')) throw new AppError('access.denied');
+    assertHolds(actor, 'user:export');
     return this.exports.export(actor, link.query, gone);
   }
 }

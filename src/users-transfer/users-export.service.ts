@@ -2,9 +2,9 @@ import { Injectable } from '@nestjs/common';
 import type { Actor } from '../access/actor';
 import { workOwnerOf } from '../access/admission';
 import { assertFresh } from '../access/fresh';
-import { holds } from '../access/permissions';
+import { assertHolds } from '../access/permissions';
 import { currentTime } from '../common/clock';
-import { AppError, type FieldError, invalid } from '../common/errors/app-error';
+import { type FieldError, invalid } from '../common/errors/app-error';
 import { readBoolean } from '../common/query/boolean-parameter';
 import { type Condition, parseFilter, type RawQuery } from '../common/query/filter';
 import { EventsService } from '../events/events.service';
@@ -56,7 +56,7 @@ export class UsersExportService {
    * @throws access.denied, request.invalid, auth.reauthentication_required
    */
   check(actor: Actor, query: RawQuery): ParsedExport {
-    if (readBoolean(query, 'hashes') && !holds(actor.permissions, 'user:purge')) throw new AppError('access.denied');
+    if (readBoolean(query, 'hashes')) assertHolds(actor, 'user:purge');
     const parsed = parseExport(query);
     if (parsed.hashes) assertFresh(actor);
     return parsed;

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Actor } from '../access/actor';
 import { assertFresh } from '../access/fresh';
-import { holds } from '../access/permissions';
+import { assertHolds, holds } from '../access/permissions';
 import { mayGiveScope } from '../access/scope';
 import { AppError, invalid } from '../common/errors/app-error';
 import type { ErrorCode } from '../common/errors/error-codes';
@@ -62,8 +62,9 @@ export class UserChangesService {
    */
   async check(actor: Actor, action: UserAction): Promise<CheckedAction> {
     // A leaked API key must not remove the second factor that protects a login (M11).
-    if (resetsFactors(action) && (actor.actor_type === 'key' || !holds(actor.permissions, 'user:reset_factors')))
-      throw new AppError('access.denied', { detail: 'Resetting factors needs a user with user:reset_factors.' });
+    if (resetsFactors(action) && actor.actor_type === 'key')
+      throw new AppError('access.denied', { detail: 'Resetting factors is not available to API keys.' });
+    if (resetsFactors(action)) assertHolds(actor, 'user:reset_factors');
     if (action.kind === 'change') {
       const { roles = [], roles_add = [], roles_remove = [], carrier_scope } = action.change;
       await this.roles.assertMayGive(actor, roles, null);

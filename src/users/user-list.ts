@@ -1,4 +1,5 @@
-import type { FilterField, FilterSpec, SpecialParameter } from '../common/query/filter';
+import type { FilterField, FilterSpec, RawQuery, SpecialParameter } from '../common/query/filter';
+import { parseFilter } from '../common/query/filter';
 import type { ListSpec } from '../common/query/list-query';
 import { userStatuses } from './user.entity';
 
@@ -65,3 +66,28 @@ export const userList: ListSpec = {
   },
   defaultSort: 'created_at',
 };
+
+/** Filters and sort fields of the list of deleted users. */
+export const deletedUserList: ListSpec = {
+  ...userList,
+  name: 'deleted users',
+  filter: {
+    ...userFilter,
+    fields: { ...fields, deleted_at: { type: 'time', meaning: 'When the user was deleted (with `deleted=true`)' } },
+  },
+  sorts: { ...userList.sorts, deleted_at: { type: 'time' } },
+};
+
+/** Fields of a deleted user that `user:read` shows. All others need `user:read_deleted`. */
+export const deletedUserFields = ['user_id', 'user_type', 'carrier_id', 'created_at', 'deleted_at', 'version'] as const;
+
+/** Returns whether a query filters or sorts by a field that `user:read` does not show. */
+export function readsHiddenFields(query: RawQuery): boolean {
+  const hidden = (field: unknown) => !deletedUserFields.some((shown) => shown === field);
+  const sort = String(query['order_by']);
+  const sorts = Object.hasOwn(deletedUserList.sorts, sort) && hidden(sort);
+  // Faulty parameters are rejected later.
+  return (
+    sorts || parseFilter(query, deletedUserList.filter, []).some((one) => one.kind !== 'field' || hidden(one.field))
+  );
+}

@@ -6,7 +6,7 @@ import type { Actor } from '../access/actor';
 import { Allow } from '../access/allow.decorator';
 import { CurrentActor } from '../access/caller.decorator';
 import { LongWork, SingleWrite } from '../access/long-work.decorator';
-import { EtagInterceptor, IfMatch, setEtag } from '../common/http/etag.interceptor';
+import { etagHeader, EtagInterceptor, IfMatch, ifMatchHeader, setEtag } from '../common/http/etag.interceptor';
 import { Endpoint } from '../common/http/endpoint.decorator';
 import { PathId } from '../common/http/path-id.decorator';
 import { readBoolean } from '../common/query/boolean-parameter';
@@ -18,20 +18,13 @@ import { Idempotent } from '../idempotency/idempotent.decorator';
 import { ConflictLimitInterceptor } from './conflict-limit.interceptor';
 import { UserCreationService } from './user-creation.service';
 import { userFieldsWith } from './user-fields';
-import { userList } from './user-list';
-import { ChangeUserRequest, CreateUserRequest, UserListResponse, UserResponse } from './users.dto';
+import { deletedUserFields, deletedUserList } from './user-list';
+import { ChangeUserRequest, CreateUserRequest, ListedUserResponse, UserListResponse, UserResponse } from './users.dto';
 import { UsersService } from './users.service';
 
 const selfFields = userFieldsWith('self_changeable')
   .map((field) => `\`${field}\``)
   .join(', ');
-const etag = { ETag: '`version` of the user, for `If-Match`' };
-const ifMatch = {
-  name: 'If-Match',
-  required: false,
-  description: '`ETag` of the version that the caller expects. Fails with 412 if the user has another version',
-  schema: { type: 'string' as const },
-};
 const purgeParameter = {
   name: 'purge',
   description: '`true`: deletes the user for good, even if already deleted; needs `user:purge`',
@@ -39,7 +32,10 @@ const purgeParameter = {
 };
 const deletedParameter = {
   name: 'deleted',
-  description: '`true`: lists deleted users only; needs `user:delete`',
+  description:
+    '`true`: lists deleted users only. With `user:read`, an item has only ' +
+    `${deletedUserFields.map((field) => `\`${field}\``).join(', ')}, and only these filter and sort. ` +
+    'With `user:read_deleted`, it has all fields',
   schema: { type: 'string', enum: ['true'] },
 };
 
@@ -69,7 +65,7 @@ export class UsersController {
       status: 201,
       type: UserResponse,
       description: 'The user',
-      headers: { ...etag, Location: 'Path of the user' },
+      headers: { ...etagHeader, Location: 'Path of the user' },
     },
     errors: ['user.email_taken', 'user.name_taken', 'access.grant_exceeds_own', 'service.overloaded'],
   })
@@ -88,10 +84,10 @@ export class UsersController {
       'It has no operators: a suffix is part of the key.',
     answer: { status: 200, type: UserListResponse, description: 'One page of users' },
     errors: ['page.too_deep', 'page.cursor_invalid'],
-    query: [deletedParameter, ...listParameters(userList)],
+    query: [deletedParameter, ...listParameters(deletedUserList)],
     grammar: true,
   })
-  listUsers(@CurrentActor() actor: Actor, @Query() query: RawQuery): Promise<Page<Answered<UserResponse>>> {
+  listUsers(@CurrentActor() actor: Actor, @Query() query: RawQuery): Promise<Page<Answered<ListedUserResponse>>> {
     return this.users.list(actor, query);
   }
 
@@ -100,7 +96,7 @@ export class UsersController {
   @Allow('user:read', { orSelf: 'user_id' })
   @Endpoint({
     description: 'Users can read themselves without `user:read`.',
-    answer: { status: 200, type: UserResponse, description: 'The user', headers: etag },
+    answer: { status: 200, type: UserResponse, description: 'The user', headers: etagHeader },
     errors: ['user.not_found'],
   })
   async getUser(
@@ -124,12 +120,12 @@ export class UsersController {
   // Inside the limit of conflicts, which takes a place for its counter.
   @SingleWrite()
   @UseInterceptors(EtagInterceptor, ConflictLimitInterceptor)
-  @ApiHeader(ifMatch)
+  @ApiHeader(ifMatchHeader)
   @Endpoint({
     description:
       'Absent fields stay unchanged, null clears a field. ' +
       `Without \`user:update\`, users can change these fields of their own user: ${selfFields}.`,
-    answer: { status: 200, type: UserResponse, description: 'The user after the change', headers: etag },
+    answer: { status: 200, type: UserResponse, description: 'The user after the change', headers: etagHeader },
     errors: [
       'user.not_found',
       'user.version_mismatch',
@@ -155,7 +151,7 @@ export class UsersController {
   @Delete(':user_id')
   @HttpCode(204)
   @Allow('user:delete', { fresh: '`purge` is true' })
-  @ApiHeader(ifMatch)
+  @ApiHeader(ifMatchHeader)
   @SingleWrite()
   @Endpoint({
     description:
@@ -189,7 +185,7 @@ export class UsersController {
   @UseInterceptors(EtagInterceptor, ConflictLimitInterceptor)
   @Endpoint({
     description: 'Restores password and status, and the roles that are still open to the type of the user.',
-    answer: { status: 200, type: UserResponse, description: 'The user', headers: etag },
+    answer: { status: 200, type: UserResponse, description: 'The user', headers: etagHeader },
     errors: ['user.not_found', 'user.self_protected', 'access.protected_user', 'user.email_taken', 'user.name_taken'],
     withoutBody: true,
   })

@@ -6,6 +6,7 @@ import { PageResponse } from '../common/http/page.dto';
 import { addressForm } from '../common/text-forms';
 import type { Timed } from '../common/times';
 import { userFieldsWith } from './user-fields';
+import { deletedUserFields } from './user-list';
 import type { UserEntity, UserStatus } from './user.entity';
 import { carrierIdForm, isTimezone, localeForm, nameForm, phoneForm, timezoneForm } from './user-fields';
 
@@ -238,10 +239,19 @@ export class CurrentUserResponse extends UserResponse {
   permissions!: string[];
 }
 
+/**
+ * A user in a list. Has all fields, except for a deleted user and a caller without
+ * `user:read_deleted`.
+ */
+export class ListedUserResponse extends IntersectionType(
+  PickType(UserResponse, deletedUserFields),
+  PartialType(OmitType(UserResponse, deletedUserFields)),
+) {}
+
 /** A page of users. */
 export class UserListResponse extends PageResponse {
   /** newest first unless sorted otherwise */
-  items!: UserResponse[];
+  items!: ListedUserResponse[];
 }
 
 /** A row of `users` with its computed columns. */

@@ -15,7 +15,7 @@ import type { AppliedAction, CheckedAction, PreviewedAction, UserAction } from '
 import { applyActionSql, previewActionSql, targetSql } from './user-changes.sql';
 import type { NewUserValues } from './user-fields';
 import type { UserEntity } from './user.entity';
-import { userList } from './user-list';
+import { deletedUserList, userList } from './user-list';
 import { userListSql } from './user-list.sql';
 import type { UserRecord } from './users.dto';
 import {
@@ -85,11 +85,12 @@ export class UsersRepository {
    * @param deleted lists only deleted users if true, otherwise only users that are not deleted
    */
   async list(scope: Scope, query: RawQuery, deleted: boolean): Promise<Page<Answered<UserRecord>>> {
-    const list = { ...userList, name: deleted ? 'deleted users' : 'users' };
+    const list = deleted ? deletedUserList : userList;
     const parsed = parseListQuery(query, list, identityOf(scope), this.cursors);
     const state = rawSql(deleted ? 'users.deleted_at is not null' : 'users.deleted_at is null');
     const visible = sql`${state} and ${visibleUsers(scope)}`;
-    const source = { ...userListSql, columns: userColumns, visible };
+    const filter = { ...userListSql.filter, spec: list.filter };
+    const source = { ...userListSql, list, filter, columns: userColumns, visible };
     return readPage<Answered<UserRecord>>(this.database.answers, source, parsed, this.cursors);
   }
 

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
 import { type Actor, isOneself, selfOf } from '../access/actor';
 import { assertFresh } from '../access/fresh';
-import { holds } from '../access/permissions';
+import { assertHolds, holds } from '../access/permissions';
 import { AppError, type FieldError, invalid } from '../common/errors/app-error';
 import { readBoolean } from '../common/query/boolean-parameter';
 import type { RawQuery } from '../common/query/filter';
@@ -13,13 +13,16 @@ import { RolesService } from '../roles/roles.service';
 import { UserChangesService } from './user-changes.service';
 import type { ChangeAction } from './user-change';
 import { userFieldsWith } from './user-fields';
+import { deletedUserFields, readsHiddenFields } from './user-list';
 import { UserMailsService } from '../user-mails/user-mails.service';
 import { UserPurgeService } from './user-purge.service';
-import { type ChangeUserRequest, toUserResponse, type UserResponse } from './users.dto';
+import { type ChangeUserRequest, type ListedUserResponse, toUserResponse, type UserResponse } from './users.dto';
 import { UsersRepository } from './users.repository';
 
 export { userFilter } from './user-list';
 
+const minimal = (user: Answered<UserResponse>) =>
+  Object.fromEntries(deletedUserFields.map((field) => [field, user[field]])) as unknown as Answered<ListedUserResponse>;
 const selfFields: string[] = userFieldsWith('self_changeable');
 
 /** Lists users, and reads and changes them one at a time. */
@@ -42,14 +45,16 @@ export class UsersService {
   }
 
   /** Returns one page of the users within the actor's scope. @throws access.denied */
-  async list(actor: Actor, query: RawQuery): Promise<Page<Answered<UserResponse>>> {
+  async list(actor: Actor, query: RawQuery): Promise<Page<Answered<ListedUserResponse>>> {
     const errors: FieldError[] = [];
     const { deleted, ...rest } = query;
     const onlyDeleted = readBoolean({ deleted }, 'deleted', errors, ['true']);
     if (errors.length > 0) throw invalid(...errors);
-    if (onlyDeleted && !holds(actor.permissions, 'user:delete')) throw new AppError('access.denied');
+    if (onlyDeleted && readsHiddenFields(rest)) assertHolds(actor, 'user:read_deleted');
     const page = await this.users.list(actor, rest, onlyDeleted);
-    return { ...page, items: page.items.map((user) => toUserResponse(user)) };
+    const isMinimal = onlyDeleted && !holds(actor.permissions, 'user:read_deleted');
+    const users = page.items.map((user) => toUserResponse(user));
+    return { ...page, items: isMinimal ? users.map(minimal) : users };
   }
 
   /** Changes one user. @throws user.not_found, user.version_mismatch, and the codes of the rules */
@@ -62,10 +67,8 @@ export class UsersService {
   ): Promise<Answered<UserResponse>> {
     const change = { ...request };
     // An empty change only reads the user, and leaves no event in the audit log (Z33).
-    if (Object.keys(change).length === 0 && !isOneself(actor, user_id) && !holds(actor.permissions, 'user:read'))
-      throw new AppError('access.denied', { detail: 'An empty change of another user needs `user:read`.' });
-    if (!holds(actor.permissions, 'user:update') && Object.keys(change).some((field) => !selfFields.includes(field)))
-      throw new AppError('access.denied');
+    if (Object.keys(change).length === 0 && !isOneself(actor, user_id)) assertHolds(actor, 'user:read');
+    if (Object.keys(change).some((field) => !selfFields.includes(field))) assertHolds(actor, 'user:update');
     const { changes } = await this.changes.applyToOne(actor, user_id, { kind: 'change', change, versions });
     const user = await this.get(actor, user_id);
     if (change.email !== undefined) await this.mails.emailProposed(actor, user, changes ?? {});
@@ -90,7 +93,7 @@ export class UsersService {
    */
   @Transactional()
   async delete(actor: Actor, user_id: string, versions: number[] | null, purge: boolean): Promise<void> {
-    if (purge && !holds(actor.permissions, 'user:purge')) throw new AppError('access.denied');
+    if (purge) assertHolds(actor, 'user:purge');
     await this.changes.applyToOne(actor, user_id, { kind: 'delete', purge, versions });
     if (purge) await this.purges.purge(actor, [user_id]);
   }

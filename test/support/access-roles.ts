@@ -23,6 +23,7 @@ export interface Role {
  */
 const manages = [
   'user:read',
+  'user:read_deleted',
   'user:create',
   'user:update',
   'user:delete',
@@ -62,7 +63,7 @@ export const roleRows: Record<string, Role> = {
   },
   auditor: {
     fields: { ...system, roles: ['auditor'] },
-    holds: ['user:read', 'session:read', 'role:read', 'audit:read'],
+    holds: ['user:read', 'user:read_deleted', 'session:read', 'role:read', 'audit:read'],
     sees: everyUser,
     mayNotChange: ['other carrier', 'system user'],
   },

@@ -1,6 +1,6 @@
 import { type ErrorCode, errorKind } from './error-codes';
 
-/** One wrong field (`pointer`, RFC 6901) or query parameter (`parameter`). */
+/** One wrong field (`pointer`, RFC 6901) or parameter (`parameter`), or a missing permission. */
 export interface FieldError {
   /** JSON pointer into the body, such as `/email` */
   pointer?: string;
@@ -10,6 +10,8 @@ export interface FieldError {
   code: string;
   /** explanation for people; never contains the value, which may be a secret */
   detail: string;
+  /** values in `detail`, such as `{ max: 64 }`, for clients that translate `code`; no secrets */
+  params?: Record<string, string | number>;
   /** what makes a password easy to guess, as stable keys; only with `password.too_weak` */
   hints?: string[];
 }

@@ -10,6 +10,12 @@ export const authErrorCodes = {
     title: 'The token is not valid',
     meaning: 'The token is malformed, expired or revoked, or its session has ended. Log in again.',
   },
+  'auth.key_invalid': {
+    status: 401,
+    title: 'The API key is not valid',
+    meaning:
+      'The API key is unknown, has expired, was revoked, or does not belong to `client_id`. Use another API key.',
+  },
   'auth.invalid_credentials': {
     status: 401,
     title: 'Wrong login or password',

@@ -52,7 +52,9 @@ export const errorCodes = {
   'access.denied': {
     status: 403,
     title: 'Access denied',
-    meaning: 'The caller lacks a required permission, or the request reaches outside the scope of the caller.',
+    meaning:
+      'The caller lacks a required permission, which `errors` names, or the request reaches outside the scope of ' +
+      'the caller.',
   },
   'access.grant_exceeds_own': {
     status: 403,
@@ -206,6 +208,11 @@ export const errorCodes = {
     status: 412,
     title: 'The user has changed',
     meaning: 'The current version of the user is not the version in `If-Match`. Read the user again.',
+  },
+  'role.version_mismatch': {
+    status: 412,
+    title: 'The role has changed',
+    meaning: 'The current version of the role is not the version in `If-Match`. Read the role again.',
   },
   'request.too_large': {
     status: 413,

@@ -1,4 +1,4 @@
-/** One invalid field or parameter. */
+/** One invalid field or parameter, or a missing permission. */
 export class FieldErrorResponse {
   /** JSON pointer into the body, such as `/email` (RFC 6901) */
   pointer?: string;
@@ -8,11 +8,14 @@ export class FieldErrorResponse {
    * stable code: `field.` `required`, `unknown`, `wrong_type`, `malformed`, `not_allowed`,
    * `too_short`, `too_long`, `too_few`, `too_many`, `too_deep`; `parameter.` `unknown`,
    * `malformed`, `not_allowed`, `conflict`, `too_many`; `password.` `too_short`, `too_long`,
-   * `common`, `contains_identity`, `breached`, `too_weak`, `unchanged`
+   * `common`, `contains_identity`, `breached`, `too_weak`, `unchanged`; `permission.` `missing`,
+   * `unknown`
    */
   code!: string;
   /** explanation for people */
   detail!: string;
+  /** values in `detail`, such as `permission`, for texts that a client translates by `code` */
+  params?: Record<string, string | number>;
   /**
    * with `password.too_weak`: what makes the password easy to guess, and what helps. Keys for
    * translated texts; there may be more in the future: `straight_row`, `key_pattern`,
@@ -40,7 +43,7 @@ export class ProblemResponse {
   code!: string;
   /** value of `X-Request-Id`, for the operator */
   request_id!: string;
-  /** the first 20 invalid fields or parameters */
+  /** the first 20 invalid fields or parameters; with `access.denied`, the missing permission */
   errors?: FieldErrorResponse[];
   /** number of further invalid fields or parameters that `errors` does not name */
   errors_omitted?: number;

@@ -83,7 +83,7 @@ export function problemHeaders(error: AppError, fresh_auth_seconds: number): Rec
 
 /** Returns the challenge of a 401 (RFC 6750 §3, RFC 9470 §3). */
 function challengeOf(code: ErrorCode, fresh_auth_seconds: number): string {
-  if (code === 'auth.token_invalid') return 'Bearer error="invalid_token"';
+  if (code === 'auth.token_invalid' || code === 'auth.key_invalid') return 'Bearer error="invalid_token"';
   if (code === 'auth.reauthentication_required')
     return `Bearer error="insufficient_user_authentication", max_age="${fresh_auth_seconds}"`;
   return 'Bearer';

@@ -38,6 +38,59 @@ describe('deleted users', () => {
     expect([restored.status, restored.body.code]).toEqual([409, expect.stringMatching(/^user\.(name|email)_taken$/)]);
   });
 
+  it('shows only with `user:read_deleted` more than that a user was deleted (Z41)', async () => {
+    const { token } = service.admin;
+    const by = async (name: string, permissions: string) => {
+      await service.rows(`insert into roles (name, user_types, permissions) values ($1, '{system}', $2)`, [
+        name,
+        permissions,
+      ]);
+      return service.loginAs({ user_type: 'system', roles: [name] });
+    };
+    const [sync, archivist] = [await by('sync', '{user:read}'), await by('archivist', '{user:read,user:read_deleted}')];
+    const deleter = await by('deleter', '{user:read,user:delete}');
+    const users = [];
+    for (const first_name of ['Ada', 'Grace', 'Joan']) users.push(await service.createUser({ first_name }));
+    const [first, second, third] = users.map(({ user_id }) => user_id);
+    for (const user_id of [second, third, first])
+      expect((await service.delete(`/user/${user_id}`, { token })).status).toBe(204);
+    const list = async (login: { token: string }, query: string) => {
+      const { status, body } = await service.get(`/user/list?deleted=true&${query}`, login);
+      return status === 200 ? body.items : [status, body.code, body.errors?.[0]?.params ?? body.errors?.[0]?.code];
+    };
+    const fields = ['carrier_id', 'created_at', 'deleted_at', 'user_id', 'user_type', 'version'];
+    const of = `user_id_in=${first},${second},${third}`;
+    for (const login of [sync, deleter])
+      for (const item of await list(login, of)) expect(Object.keys(item).sort()).toEqual(fields);
+    expect((await list(archivist, `${of}&first_name=Ada`))[0]).toMatchObject({ user_id: first, first_name: 'Ada' });
+    // A nightly copy reads what was deleted since its last run, in order.
+    const ids = async (login: { token: string }, query: string) =>
+      (await list(login, query)).map(({ user_id }: { user_id: string }) => user_id);
+    expect(await ids(sync, `${of}&order_by=deleted_at&order_dir=asc`)).toEqual([second, third, first]);
+    const [{ deleted_at }] = await list(sync, `user_id=${third}`);
+    expect(await ids(sync, `${of}&deleted_at_gte=${deleted_at}&order_by=deleted_at&order_dir=asc`)).toEqual([
+      third,
+      first,
+    ]);
+    const { body } = await service.get(`/user/list?deleted=true&${of}&order_by=deleted_at&per_page=2`, sync);
+    expect(await ids(sync, `${of}&order_by=deleted_at&per_page=2&cursor=${body.next_cursor}`)).toEqual([second]);
+    const denied = [403, 'access.denied', { permission: 'user:read_deleted' }];
+    const hidden = ['name=a', 'email_like=ada', 'q=ada', 'attributes.tier=gold', 'status=active', 'order_by=name'];
+    for (const query of [...hidden, 'role=x', 'created_by=x&order_by=last_login_at', 'online=true&unknown=1'])
+      expect([query, ...(await list(sync, query))]).toEqual([query, ...denied]);
+    for (const query of [
+      `user_type=carrier`,
+      'carrier_id=c1',
+      'created_at_gt=2020-01-01T00:00:00Z',
+      'order_by=carrier_id',
+    ])
+      expect((await list(sync, query)).length).toBeGreaterThan(0);
+    expect(await list(sync, 'unknown=1')).toEqual([400, 'request.invalid', 'parameter.unknown']);
+    // Only deleted users have the time.
+    const { status } = await service.get('/user/list?deleted_at_gt=2020-01-01T00:00:00Z', { token });
+    expect(status).toBe(400);
+  });
+
   it('removes every value of a purged user, and keeps ids and event types (Z19)', async () => {
     const { token } = service.admin;
     const user = await service.loginAs({ first_name: 'İlke Unmistakable', attributes: { note: 'unmistakable' } });

@@ -421,6 +421,10 @@ export const listUsersFilters = {
     kind: 'time',
     operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte', '_isnull'],
   },
+  deleted_at: {
+    kind: 'time',
+    operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte'],
+  },
   q: {
     kind: 'text',
     operators: [''],

@@ -780,7 +780,7 @@ export interface paths {
         put?: never;
         /**
          * Introspect a token (RFC 7662)
-         * @description Users can introspect their own access tokens. Callers with the permission `token:introspect` can introspect the access tokens of all users within their scope. The response contains only `active: false` for invalid, expired and revoked tokens, refresh tokens, API keys, users outside the scope, and users who must change their password. The response has no `client_id`, because sessions belong to users. An API key needs the permission. It can also be sent as OAuth 2.0 client credentials, with its id (`key_id`) as `client_id` and the API key as `client_secret`: by HTTP Basic (`client_secret_basic`) or in the form (`client_secret_post`).
+         * @description Users can introspect their own access tokens. Callers with the permission `token:introspect` can introspect the access tokens of all users within their scope, and the API keys that they may see. The response contains only `active: false` for invalid, expired and revoked tokens and keys, refresh tokens, users and keys outside the scope, and users who must change their password. Only the response for an API key has a `client_id`. A caller with an API key needs the permission. The key can also be sent as OAuth 2.0 client credentials, with its id (`key_id`) as `client_id` and the key as `client_secret`: by HTTP Basic (`client_secret_basic`) or in the form (`client_secret_post`).
          *
          *     Permission: `any login`
          */
@@ -1626,6 +1626,12 @@ export interface components {
              * @example false
              */
             built_in: boolean;
+            /**
+             * Format: int64
+             * @description increases with each change; the `ETag`
+             * @example 3
+             */
+            version: number;
         };
         /** @description A new role. */
         CreateRoleRequest: {
@@ -1927,7 +1933,7 @@ export interface components {
              */
             last_used_at: string | null;
             /**
-             * @description IP address of the last use, recorded together with its time
+             * @description IP address of the last request with the key; a module that introspects the key leaves it
              * @example 203.0.113.7
              */
             last_used_ip: string | null;
@@ -2045,7 +2051,7 @@ export interface components {
              */
             last_used_at: string | null;
             /**
-             * @description IP address of the last use, recorded together with its time
+             * @description IP address of the last request with the key; a module that introspects the key leaves it
              * @example 203.0.113.7
              */
             last_used_ip: string | null;
@@ -2092,7 +2098,7 @@ export interface components {
             /** @description number of rows that match the filter; null with `count=none` */
             total: components["schemas"]["PageTotalResponse"] | null;
         };
-        /** @description One invalid field or parameter. */
+        /** @description One invalid field or parameter, or a missing permission. */
         FieldErrorResponse: {
             /**
              * @description JSON pointer into the body, such as `/email` (RFC 6901)
@@ -2105,7 +2111,7 @@ export interface components {
              */
             parameter?: string;
             /**
-             * @description stable code: `field.` `required`, `unknown`, `wrong_type`, `malformed`, `not_allowed`, `too_short`, `too_long`, `too_few`, `too_many`, `too_deep`; `parameter.` `unknown`, `malformed`, `not_allowed`, `conflict`, `too_many`; `password.` `too_short`, `too_long`, `common`, `contains_identity`, `breached`, `too_weak`, `unchanged`
+             * @description stable code: `field.` `required`, `unknown`, `wrong_type`, `malformed`, `not_allowed`, `too_short`, `too_long`, `too_few`, `too_many`, `too_deep`; `parameter.` `unknown`, `malformed`, `not_allowed`, `conflict`, `too_many`; `password.` `too_short`, `too_long`, `common`, `contains_identity`, `breached`, `too_weak`, `unchanged`; `permission.` `missing`, `unknown`
              * @example field.malformed
              */
             code: string;
@@ -2114,6 +2120,10 @@ export interface components {
              * @example must be an e-mail address
              */
             detail: string;
+            /** @description values in `detail`, such as `permission`, for texts that a client translates by `code` */
+            params?: {
+                [key: string]: unknown;
+            };
             /**
              * @description with `password.too_weak`: what makes the password easy to guess, and what helps. Keys for translated texts; there may be more in the future: `straight_row`, `key_pattern`, `simple_repeat`, `extended_repeat`, `sequences`, `recent_years`, `dates`, `top_ten`, `top_hundred`, `common`, `similar_to_common`, `word_by_itself`, `names_by_themselves`, `common_names`, `user_inputs`, `l33t`, `reverse_words`, `all_uppercase`, `capitalization`, `associated_years`, `repeated`, `longer_keyboard_pattern`, `another_word`
              * @example [
@@ -3166,10 +3176,202 @@ export interface components {
              */
             second_factor_required_from?: string | null;
         };
+        /** @description A user in a list. Has all fields, except for a deleted user and a caller without `user:read_deleted`. */
+        ListedUserResponse: {
+            /**
+             * Format: uuid
+             * @description UUIDv7
+             * @example 0192f0c1-8a4e-7c3b-9d52-1f6a7b8c9d0e
+             */
+            user_id: string;
+            /**
+             * @description `system` or `carrier`; never changes
+             * @example carrier
+             */
+            user_type: components["schemas"]["UserType"];
+            /**
+             * @description carrier of a Carrier User
+             * @example acme
+             */
+            carrier_id: string | null;
+            /**
+             * Format: date-time
+             * @description time of creation, RFC 3339 in UTC
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description time of the deletion; null = not deleted
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            deleted_at: string | null;
+            /**
+             * Format: int64
+             * @description increases with each change; the `ETag`
+             * @example 3
+             */
+            version: number;
+            /**
+             * @description login name
+             * @example ada
+             */
+            name?: string;
+            /**
+             * @description current e-mail address
+             * @example ada@example.com
+             */
+            email?: string;
+            /**
+             * @description proposed new e-mail address, not yet confirmed
+             * @example ada@example.net
+             */
+            email_pending?: string | null;
+            /**
+             * Format: date-time
+             * @description time of the last verification of `email`
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            email_verified_at?: string | null;
+            /**
+             * @description first name, or empty
+             * @example Ada
+             */
+            first_name?: string;
+            /**
+             * @description last name, or empty
+             * @example Lovelace
+             */
+            last_name?: string;
+            /**
+             * @description E.164 phone number
+             * @example +4312345678
+             */
+            phone?: string | null;
+            /**
+             * @description job title
+             * @example Head of Operations
+             */
+            job_title?: string | null;
+            /**
+             * @description BCP 47 language tag
+             * @example en-GB
+             */
+            locale?: string | null;
+            /**
+             * @description IANA name of the time zone
+             * @example Europe/Vienna
+             */
+            timezone?: string | null;
+            /**
+             * @description carriers to which a System User is limited; null = all
+             * @example [
+             *       "acme"
+             *     ]
+             */
+            carrier_scope?: string[] | null;
+            /**
+             * @description names of roles
+             * @example [
+             *       "carrier_user"
+             *     ]
+             */
+            roles?: string[];
+            /**
+             * @description `invited` (no password yet), `active` or `disabled`
+             * @example active
+             */
+            status?: components["schemas"]["UserStatus"];
+            /**
+             * @description CIDRs from which the user may log in; empty = any
+             * @example [
+             *       "203.0.113.0/24"
+             *     ]
+             */
+            allowed_ips?: string[];
+            /**
+             * @description free JSON object
+             * @example {
+             *       "tier": "gold"
+             *     }
+             */
+            attributes?: {
+                [key: string]: unknown;
+            };
+            /**
+             * @description whether the user must change the password before any other request
+             * @example false
+             */
+            must_change_password?: boolean;
+            /**
+             * @description whether the user was seen within the last 5 minutes
+             * @example true
+             */
+            online?: boolean;
+            /**
+             * @description kinds of the confirmed second factors, `totp` or `passkey`, each once
+             * @example [
+             *       "totp"
+             *     ]
+             */
+            second_factors?: components["schemas"]["FactorKind"][];
+            /**
+             * Format: date-time
+             * @description time from which the user needs a second factor; null = as the roles require
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            second_factor_required_from?: string | null;
+            /**
+             * @description whether a second factor is required now and none is enrolled
+             * @example true
+             */
+            must_enroll_second_factor?: boolean;
+            /**
+             * Format: uuid
+             * @description user or API key that created the user; null = the service
+             * @example 0192f0a7-11c2-7d4e-8b6f-2a3c4d5e6f70
+             */
+            created_by?: string | null;
+            /**
+             * Format: date-time
+             * @description time of the last change of a field
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            updated_at?: string;
+            /**
+             * Format: date-time
+             * @description time of the last login
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            last_login_at?: string | null;
+            /**
+             * @description IP address of the last login
+             * @example 203.0.113.7
+             */
+            last_login_ip?: string | null;
+            /**
+             * Format: date-time
+             * @description time of the last activity, to the minute
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            last_seen_at?: string | null;
+            /**
+             * Format: date-time
+             * @description time when the password was last set
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            password_changed_at?: string | null;
+            /**
+             * Format: date-time
+             * @description end of the account lockout; IP addresses from which the user logged in within 30 days are exempt. The year 9999 = until the password is reset
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            locked_until?: string | null;
+        };
         /** @description A page of users. */
         UserListResponse: {
             /** @description newest first unless sorted otherwise */
-            items: components["schemas"]["UserResponse"][];
+            items: components["schemas"]["ListedUserResponse"][];
             /**
              * Format: int64
              * @description requested number of rows
@@ -3482,7 +3684,7 @@ export interface components {
         /** @description Introspection response (RFC 7662 §2.2). For an inactive token, `active` is the only field. */
         IntrospectionResponse: {
             /**
-             * @description whether the token is valid, its session has not ended, and its user is active; also false if the caller may not introspect the token
+             * @description whether the token is valid, its session has not ended, and its user is active, or the API key is active; also false if the caller may not introspect the token
              * @example true
              */
             active: boolean;
@@ -3503,8 +3705,13 @@ export interface components {
              */
             aud?: string;
             /**
+             * @description id of the API key; absent for tokens of users
+             * @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2
+             */
+            client_id?: string;
+            /**
              * Format: uuid
-             * @description id of the user
+             * @description id of the user or API key
              * @example 0192f0c1-8a4e-7c3b-9d52-1f6a7b8c9d0e
              */
             sub?: string;
@@ -3543,10 +3750,17 @@ export interface components {
              */
             user_type?: components["schemas"]["UserType"];
             /**
-             * @description carrier of a Carrier User
+             * @description carrier of a Carrier User or of their API key
              * @example acme
              */
             carrier_id?: string;
+            /**
+             * @description carriers that an API key is limited to; null = all. Absent for tokens of users
+             * @example [
+             *       "acme"
+             *     ]
+             */
+            carrier_scope?: string[] | null;
             /**
              * @description current roles
              * @example [
@@ -3570,7 +3784,7 @@ export interface components {
              */
             auth_time?: number;
             /**
-             * @description current permissions, separated by spaces; absent if there are none
+             * @description current permissions, separated by spaces, or absent; all known ones follow `*`
              * @example user:read user:update
              */
             scope?: string;
@@ -3578,7 +3792,7 @@ export interface components {
         /** @description Introspection request (RFC 7662 §2.1). */
         IntrospectionRequest: {
             /**
-             * @description access token; refresh tokens and API keys are never active
+             * @description access token or API key; refresh tokens are never active
              * @example eyJhbGciOiJFUzI1NiIsInR5cCI6ImF0K2p3dCJ9.eyJzdWIiOiIwMTkyZjBjMSJ9.c2lnbmF0dXJl
              */
             token: string;
@@ -4542,7 +4756,7 @@ export interface components {
              * @example a3c1f6de-52b8-4f0e-9d27-6b8e1c0f4a95
              */
             request_id: string;
-            /** @description the first 20 invalid fields or parameters */
+            /** @description the first 20 invalid fields or parameters; with `access.denied`, the missing permission */
             errors?: components["schemas"]["FieldErrorResponse"][];
             /**
              * Format: int64
@@ -4736,14 +4950,14 @@ export interface components {
              */
             code?: "page.cursor_invalid" | "page.too_deep" | "request.invalid";
         };
-        /** @description Problem with the code `auth.token_invalid` or `auth.token_missing` */
+        /** @description Problem with the code `auth.key_invalid` or `auth.token_invalid` or `auth.token_missing` */
         UnauthorizedProblem: components["schemas"]["ProblemResponse"] & {
             /**
              * @description stable code of the error
-             * @example auth.token_invalid
+             * @example auth.key_invalid
              * @enum {string}
              */
-            code?: "auth.token_invalid" | "auth.token_missing";
+            code?: "auth.key_invalid" | "auth.token_invalid" | "auth.token_missing";
         };
         /** @description Problem with the code `access.denied` or `auth.password_change_required` or `auth.second_factor_enrollment_required` */
         ForbiddenProblem: components["schemas"]["ProblemResponse"] & {
@@ -4799,14 +5013,14 @@ export interface components {
              */
             code?: "request.invalid" | "request.malformed_json";
         };
-        /** @description Problem with the code `auth.reauthentication_required` or `auth.token_invalid` or `auth.token_missing` */
+        /** @description Problem with the code `auth.reauthentication_required` or `auth.key_invalid` or `auth.token_invalid` or `auth.token_missing` */
         AuthReauthenticationRequiredProblem: components["schemas"]["ProblemResponse"] & {
             /**
              * @description stable code of the error
              * @example auth.reauthentication_required
              * @enum {string}
              */
-            code?: "auth.reauthentication_required" | "auth.token_invalid" | "auth.token_missing";
+            code?: "auth.reauthentication_required" | "auth.key_invalid" | "auth.token_invalid" | "auth.token_missing";
         };
         /** @description Problem with the code `access.grant_exceeds_own` or `access.denied` or `auth.password_change_required` or `auth.second_factor_enrollment_required` */
         AccessGrantExceedsOwnProblem: components["schemas"]["ProblemResponse"] & {
@@ -4870,6 +5084,15 @@ export interface components {
              * @enum {string}
              */
             code?: "role.in_use" | "user.last_administrator";
+        };
+        /** @description Problem with the code `role.version_mismatch` */
+        RoleVersionMismatchProblem: components["schemas"]["ProblemResponse"] & {
+            /**
+             * @description stable code of the error
+             * @example role.version_mismatch
+             * @enum {string}
+             */
+            code?: "role.version_mismatch";
         };
         /** @description Problem with the code `role.in_use` */
         RoleInUseProblem: components["schemas"]["ProblemResponse"] & {
@@ -5115,6 +5338,15 @@ export interface components {
              */
             code?: "auth.too_many_attempts" | "request.rate_limited";
         };
+        /** @description Problem with the code `auth.token_invalid` or `auth.token_missing` */
+        CheckTokenUnauthorizedProblem: components["schemas"]["ProblemResponse"] & {
+            /**
+             * @description stable code of the error
+             * @example auth.token_invalid
+             * @enum {string}
+             */
+            code?: "auth.token_invalid" | "auth.token_missing";
+        };
         /** @description Problem with the code `auth.cross_origin` */
         AuthCrossOriginProblem: components["schemas"]["ProblemResponse"] & {
             /**
@@ -5123,6 +5355,15 @@ export interface components {
              * @enum {string}
              */
             code?: "auth.cross_origin";
+        };
+        /** @description Problem with the code `auth.token_invalid` or `auth.token_missing` */
+        LogoutUnauthorizedProblem: components["schemas"]["ProblemResponse"] & {
+            /**
+             * @description stable code of the error
+             * @example auth.token_invalid
+             * @enum {string}
+             */
+            code?: "auth.token_invalid" | "auth.token_missing";
         };
         /** @description Problem with the code `auth.wrong_current_password` or `request.invalid` or `request.malformed_json` */
         AuthWrongCurrentPasswordProblem: components["schemas"]["ProblemResponse"] & {
@@ -5133,14 +5374,14 @@ export interface components {
              */
             code?: "auth.wrong_current_password" | "request.invalid" | "request.malformed_json";
         };
-        /** @description Problem with the code `auth.challenge_invalid` or `auth.invalid_second_factor` or `auth.passkey_unknown` or `auth.token_invalid` or `auth.token_missing` */
+        /** @description Problem with the code `auth.challenge_invalid` or `auth.invalid_second_factor` or `auth.passkey_unknown` or `auth.key_invalid` or `auth.token_invalid` or `auth.token_missing` */
         AuthChallengeInvalidOrAuthInvalidSecondFactorOrAuthPasskeyUnknownProblem: components["schemas"]["ProblemResponse"] & {
             /**
              * @description stable code of the error
              * @example auth.challenge_invalid
              * @enum {string}
              */
-            code?: "auth.challenge_invalid" | "auth.invalid_second_factor" | "auth.passkey_unknown" | "auth.token_invalid" | "auth.token_missing";
+            code?: "auth.challenge_invalid" | "auth.invalid_second_factor" | "auth.passkey_unknown" | "auth.key_invalid" | "auth.token_invalid" | "auth.token_missing";
         };
         /** @description Problem with the code `request.not_found` */
         RequestNotFoundProblem: components["schemas"]["ProblemResponse"] & {
@@ -5315,7 +5556,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["PageCursorInvalidOrPageTooDeepProblem"];
             };
         };
-        /** @description `auth.token_invalid`: The token is not valid; `auth.token_missing`: A token is required */
+        /** @description `auth.key_invalid`: The API key is not valid; `auth.token_invalid`: The token is not valid; `auth.token_missing`: A token is required */
         Unauthorized: {
             headers: {
                 "WWW-Authenticate": components["headers"]["WWWAuthenticate"];
@@ -5381,7 +5622,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["BadRequestProblem"];
             };
         };
-        /** @description `auth.reauthentication_required`: A recent authentication is required; `auth.token_invalid`: The token is not valid; `auth.token_missing`: A token is required */
+        /** @description `auth.reauthentication_required`: A recent authentication is required; `auth.key_invalid`: The API key is not valid; `auth.token_invalid`: The token is not valid; `auth.token_missing`: A token is required */
         AuthReauthenticationRequired: {
             headers: {
                 "WWW-Authenticate": components["headers"]["WWWAuthenticate"];
@@ -5452,6 +5693,15 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["RoleInUseOrUserLastAdministratorProblem"];
+            };
+        };
+        /** @description `role.version_mismatch`: The role has changed */
+        RoleVersionMismatch: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["RoleVersionMismatchProblem"];
             };
         };
         /** @description `role.in_use`: The role is in use */
@@ -5686,6 +5936,16 @@ export interface components {
                 "application/problem+json": components["schemas"]["AuthTooManyAttemptsProblem"];
             };
         };
+        /** @description `auth.token_invalid`: The token is not valid; `auth.token_missing`: A token is required */
+        CheckTokenUnauthorized: {
+            headers: {
+                "WWW-Authenticate": components["headers"]["WWWAuthenticate"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["CheckTokenUnauthorizedProblem"];
+            };
+        };
         /** @description `auth.cross_origin`: Cookie transport not allowed */
         AuthCrossOrigin: {
             headers: {
@@ -5693,6 +5953,16 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["AuthCrossOriginProblem"];
+            };
+        };
+        /** @description `auth.token_invalid`: The token is not valid; `auth.token_missing`: A token is required */
+        LogoutUnauthorized: {
+            headers: {
+                "WWW-Authenticate": components["headers"]["WWWAuthenticate"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["LogoutUnauthorizedProblem"];
             };
         };
         /** @description `auth.wrong_current_password`: The current password is wrong; `request.invalid`: The request is not valid; `request.malformed_json`: The body is not valid JSON */
@@ -5704,7 +5974,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["AuthWrongCurrentPasswordProblem"];
             };
         };
-        /** @description `auth.challenge_invalid`: The challenge is no longer valid; `auth.invalid_second_factor`: Wrong code; `auth.passkey_unknown`: The passkey is not known; `auth.token_invalid`: The token is not valid; `auth.token_missing`: A token is required */
+        /** @description `auth.challenge_invalid`: The challenge is no longer valid; `auth.invalid_second_factor`: Wrong code; `auth.passkey_unknown`: The passkey is not known; `auth.key_invalid`: The API key is not valid; `auth.token_invalid`: The token is not valid; `auth.token_missing`: A token is required */
         AuthChallengeInvalidOrAuthInvalidSecondFactorOrAuthPasskeyUnknown: {
             headers: {
                 "WWW-Authenticate": components["headers"]["WWWAuthenticate"];
@@ -5908,10 +6178,20 @@ export interface components {
          */
         Count: components["schemas"]["CountMode"];
         /**
+         * @description `true`: accepts a module whose name differs in one letter from a module of this service
+         * @example false
+         */
+        NewPrefix: boolean;
+        /**
          * @description Name of the role, case-sensitive
          * @example carrier_user
          */
         RolePath: string;
+        /**
+         * @description `ETag` of the version that the caller expects. Fails with 412 if there is another version by now
+         * @example "3"
+         */
+        IfMatch: string;
         /**
          * @description Id of the session: equals
          * @example 0192f0c2-5b7d-7e19-a4c8-3d2e1f0a9b8c
@@ -6885,11 +7165,6 @@ export interface components {
          */
         UserIdPath: string;
         /**
-         * @description `ETag` of the version that the caller expects. Fails with 412 if the user has another version
-         * @example "3"
-         */
-        IfMatch: string;
-        /**
          * @description Id of the second factor, a UUID. Other text returns 404.
          * @example 0192f0c6-1d2e-7f3a-8b4c-5d6e7f8a9b0c
          */
@@ -6899,7 +7174,7 @@ export interface components {
     headers: {
         /** @description Seconds to wait before the next request */
         RetryAfter: number;
-        /** @description Challenge (RFC 6750, RFC 9470): `Bearer`; with `error="invalid_token"` after `auth.token_invalid`; with `error="insufficient_user_authentication"` and `max_age`, the seconds in which an authentication is fresh, after `auth.reauthentication_required` */
+        /** @description Challenge (RFC 6750, RFC 9470): `Bearer`; with `error="invalid_token"` after `auth.token_invalid` and `auth.key_invalid`; with `error="insufficient_user_authentication"` and `max_age`, the seconds in which an authentication is fresh, after `auth.reauthentication_required` */
         WWWAuthenticate: string;
     };
     pathItems: never;
@@ -7250,7 +7525,13 @@ export interface operations {
     };
     createRole: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description `true`: accepts a module whose name differs in one letter from a module of this service
+                 * @example false
+                 */
+                new_prefix?: components["parameters"]["NewPrefix"];
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -7275,6 +7556,8 @@ export interface operations {
             /** @description The role */
             201: {
                 headers: {
+                    /** @description `version`, for `If-Match` */
+                    ETag?: string;
                     /** @description Path of the role */
                     Location?: string;
                     [name: string]: unknown;
@@ -7340,6 +7623,8 @@ export interface operations {
             /** @description The role */
             200: {
                 headers: {
+                    /** @description `version`, for `If-Match` */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -7359,7 +7644,13 @@ export interface operations {
     deleteRole: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description `ETag` of the version that the caller expects. Fails with 412 if there is another version by now
+                 * @example "3"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
             path: {
                 /**
                  * @description Name of the role, case-sensitive
@@ -7383,6 +7674,7 @@ export interface operations {
             403: components["responses"]["AccessGrantExceedsOwn"];
             404: components["responses"]["RoleNotFound"];
             409: components["responses"]["RoleInUse"];
+            412: components["responses"]["RoleVersionMismatch"];
             413: components["responses"]["RequestTooLarge"];
             415: components["responses"]["RequestUnsupportedMediaType"];
             429: components["responses"]["RequestRateLimited"];
@@ -7393,8 +7685,20 @@ export interface operations {
     };
     changeRole: {
         parameters: {
-            query?: never;
-            header?: never;
+            query?: {
+                /**
+                 * @description `true`: accepts a module whose name differs in one letter from a module of this service
+                 * @example false
+                 */
+                new_prefix?: components["parameters"]["NewPrefix"];
+            };
+            header?: {
+                /**
+                 * @description `ETag` of the version that the caller expects. Fails with 412 if there is another version by now
+                 * @example "3"
+                 */
+                "If-Match"?: components["parameters"]["IfMatch"];
+            };
             path: {
                 /**
                  * @description Name of the role, case-sensitive
@@ -7418,6 +7722,8 @@ export interface operations {
             /** @description The role after the change */
             200: {
                 headers: {
+                    /** @description `version`, for `If-Match` */
+                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -7429,6 +7735,7 @@ export interface operations {
             403: components["responses"]["AccessGrantExceedsOwn"];
             404: components["responses"]["RoleNotFound"];
             409: components["responses"]["RoleInUseOrUserLastAdministrator"];
+            412: components["responses"]["RoleVersionMismatch"];
             413: components["responses"]["RequestTooLarge"];
             415: components["responses"]["RequestUnsupportedMediaType"];
             429: components["responses"]["RequestRateLimited"];
@@ -8149,7 +8456,13 @@ export interface operations {
     };
     createApiKey: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description `true`: accepts a module whose name differs in one letter from a module of this service
+                 * @example false
+                 */
+                new_prefix?: components["parameters"]["NewPrefix"];
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -11936,7 +12249,7 @@ export interface operations {
             /** @description The user */
             201: {
                 headers: {
-                    /** @description `version` of the user, for `If-Match` */
+                    /** @description `version`, for `If-Match` */
                     ETag?: string;
                     /** @description Path of the user */
                     Location?: string;
@@ -11963,15 +12276,12 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description `true`: lists deleted users only; needs `user:delete`
+                 * @description `true`: lists deleted users only. With `user:read`, an item has only `user_id`, `user_type`, `carrier_id`, `created_at`, `deleted_at`, `version`, and only these filter and sort. With `user:read_deleted`, it has all fields
                  * @example true
                  */
                 deleted?: "true";
-                /**
-                 * @description Sort field; nulls last, the id breaks ties
-                 * @example created_at
-                 */
-                order_by?: components["schemas"]["UserSort"];
+                /** @description Sort field; nulls last, the id breaks ties */
+                order_by?: "created_at" | "updated_at" | "name" | "email" | "last_name" | "last_login_at" | "last_seen_at" | "status" | "carrier_id" | "deleted_at";
                 /**
                  * @description Direction of the sort
                  * @example desc
@@ -12616,6 +12926,43 @@ export interface operations {
                  */
                 locked_until_isnull?: components["parameters"]["UserFilterLockedUntilIsnull"];
                 /**
+                 * @description When the user was deleted (with `deleted=true`): equals
+                 * @example 2026-11-20T13:00:00.000Z
+                 */
+                deleted_at?: string;
+                /**
+                 * @description When the user was deleted (with `deleted=true`): does not equal; matches null too
+                 * @example 2026-11-20T13:00:00.000Z
+                 */
+                deleted_at_ne?: string;
+                /**
+                 * @description When the user was deleted (with `deleted=true`): is one of up to 500 different values, separated by commas
+                 * @example [
+                 *       "2026-11-20T13:00:00.000Z"
+                 *     ]
+                 */
+                deleted_at_in?: string[];
+                /**
+                 * @description When the user was deleted (with `deleted=true`): is after
+                 * @example 2026-11-20T13:00:00.000Z
+                 */
+                deleted_at_gt?: string;
+                /**
+                 * @description When the user was deleted (with `deleted=true`): is at or after
+                 * @example 2026-11-20T13:00:00.000Z
+                 */
+                deleted_at_gte?: string;
+                /**
+                 * @description When the user was deleted (with `deleted=true`): is before
+                 * @example 2026-11-20T13:00:00.000Z
+                 */
+                deleted_at_lt?: string;
+                /**
+                 * @description When the user was deleted (with `deleted=true`): is at or before
+                 * @example 2026-11-20T13:00:00.000Z
+                 */
+                deleted_at_lte?: string;
+                /**
                  * @description Up to 5 words, each found in name, e-mail, first or last name or job title; words of 1 or 2 characters match beginnings
                  * @example ada
                  */
@@ -12663,7 +13010,7 @@ export interface operations {
             /** @description The user */
             200: {
                 headers: {
-                    /** @description `version` of the user, for `If-Match` */
+                    /** @description `version`, for `If-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -12692,7 +13039,7 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description `ETag` of the version that the caller expects. Fails with 412 if the user has another version
+                 * @description `ETag` of the version that the caller expects. Fails with 412 if there is another version by now
                  * @example "3"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -12734,7 +13081,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description `ETag` of the version that the caller expects. Fails with 412 if the user has another version
+                 * @description `ETag` of the version that the caller expects. Fails with 412 if there is another version by now
                  * @example "3"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -12762,7 +13109,7 @@ export interface operations {
             /** @description The user after the change */
             200: {
                 headers: {
-                    /** @description `version` of the user, for `If-Match` */
+                    /** @description `version`, for `If-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -12802,7 +13149,7 @@ export interface operations {
             /** @description The user */
             200: {
                 headers: {
-                    /** @description `version` of the user, for `If-Match` */
+                    /** @description `version`, for `If-Match` */
                     ETag?: string;
                     [name: string]: unknown;
                 };
@@ -12924,7 +13271,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
+            401: components["responses"]["CheckTokenUnauthorized"];
             403: components["responses"]["AuthCrossOrigin"];
             413: components["responses"]["RequestTooLarge"];
             415: components["responses"]["RequestUnsupportedMediaType"];
@@ -12956,7 +13303,7 @@ export interface operations {
                 content?: never;
             };
             400: components["responses"]["BadRequest"];
-            401: components["responses"]["Unauthorized"];
+            401: components["responses"]["LogoutUnauthorized"];
             403: components["responses"]["AuthCrossOrigin"];
             413: components["responses"]["RequestTooLarge"];
             415: components["responses"]["RequestUnsupportedMediaType"];

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { api, dataOf } from '../api/client';
+import { listUsers } from '../api/list-users';
 import { useMe } from '../session/use-me';
 
 /** Users per request. */
@@ -14,7 +14,7 @@ export function useUserNames(ids: readonly (string | null)[]): Record<string, st
     queryFn: async ({ signal }) => {
       const names = await namesOf(wanted, false, signal);
       const missing = wanted.filter((id) => names[id] === undefined);
-      return can('user:delete') ? { ...names, ...(await namesOf(missing, true, signal)) } : names;
+      return can('user:read_deleted') ? { ...names, ...(await namesOf(missing, true, signal)) } : names;
     },
     enabled: wanted.length > 0 && can('user:read'),
     staleTime: 60_000,
@@ -28,8 +28,7 @@ async function namesOf(ids: string[], deleted: boolean, signal: AbortSignal): Pr
   for (let start = 0; start < ids.length; start += usersMax) {
     const user_id_in = ids.slice(start, start + usersMax);
     const query = { user_id_in, per_page: usersMax, count: 'none' as const };
-    const params = { query: deleted ? { ...query, deleted: 'true' as const } : query };
-    const { items } = await dataOf(api.GET('/user/list', { params, signal }));
+    const { items } = await listUsers(deleted ? { ...query, deleted: 'true' as const } : query, signal);
     for (const { user_id, name } of items) names[user_id] = name;
   }
   return names;

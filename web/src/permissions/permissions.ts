@@ -4,6 +4,7 @@
  */
 export const ownPermissions = [
   'user:read',
+  'user:read_deleted',
   'user:create',
   'user:update',
   'user:delete',
@@ -40,10 +41,15 @@ export function groupedByModule(permissions: readonly string[]): PermissionGroup
   const others = [...new Set(permissions)].filter((permission) => !isOwn(permission) && permission !== '*').sort();
   const groups = new Map<string, string[]>();
   for (const permission of [...own, ...others]) {
-    const [module = ''] = permission.split(':');
+    const module = moduleOf(permission);
     groups.set(module, [...(groups.get(module) ?? []), permission]);
   }
   return [...groups].map(([module, names]) => ({ module, permissions: names }));
+}
+
+/** Returns the part of a permission before the colon, such as `user`. */
+export function moduleOf(permission: string): string {
+  return permission.split(':')[0] ?? '';
 }
 
 /** Returns whether a permission belongs to the service, not to another module. */

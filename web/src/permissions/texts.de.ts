@@ -10,6 +10,7 @@ export const permissionTexts: typeof en = {
   addHint: 'Als modul:aktion in Kleinbuchstaben, zum Beispiel billing:read.',
   pending: 'Klicken Sie auf „Hinzufügen“, oder leeren Sie das Feld.',
   malformed: 'Geben Sie modul:aktion ein: Kleinbuchstaben, Ziffern, _ oder - auf beiden Seiten des Doppelpunkts.',
+  newPrefix: 'So heißt ein anderes Modul',
   more: (count) => `und ${count} weitere`,
   modules: {
     user: 'Benutzer',
@@ -22,6 +23,7 @@ export const permissionTexts: typeof en = {
   },
   meanings: {
     'user:read': 'Benutzer lesen',
+    'user:read_deleted': 'Alle Felder gelöschter Benutzer lesen',
     'user:create': 'Benutzer anlegen',
     'user:update': 'Benutzer ändern, einzeln oder viele zugleich',
     'user:delete': 'Benutzer löschen und wiederherstellen',

@@ -10,6 +10,7 @@ export const permissionTexts = {
   addHint: 'As module:action in lower case, such as billing:read.',
   pending: 'Press “Add”, or clear this field.',
   malformed: 'Enter module:action: lower-case letters, digits, _ or - on either side of the colon.',
+  newPrefix: 'This is the name of another module',
   more: (count: number) => `and ${count} more`,
   modules: {
     user: 'Users',
@@ -22,6 +23,7 @@ export const permissionTexts = {
   } as Record<string, string>,
   meanings: {
     'user:read': 'Read users',
+    'user:read_deleted': 'Read all fields of deleted users',
     'user:create': 'Create users',
     'user:update': 'Change users, one or many',
     'user:delete': 'Delete and restore users',

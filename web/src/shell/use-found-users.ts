@@ -2,6 +2,7 @@ import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { api, dataOf, type QueryOf, type Schema } from '../api/client';
 import { uuidPattern } from '../api/ids';
+import { listUsers } from '../api/list-users';
 import { searchMinLength } from '../components/filter/conditions';
 import { useMe } from '../session/use-me';
 
@@ -46,9 +47,7 @@ export function useFoundUsers(typed: string): FoundUsers {
 
 async function find(text: string, mayReadAudit: boolean, signal: AbortSignal): Promise<User[]> {
   const list = async (query: Query): Promise<User[]> => {
-    const { items } = await dataOf(
-      api.GET('/user/list', { params: { query: { ...query, per_page: usersMax, count: 'none' } }, signal }),
-    );
+    const { items } = await listUsers({ ...query, per_page: usersMax, count: 'none' }, signal);
     return items;
   };
   if (uuidPattern.test(text)) {

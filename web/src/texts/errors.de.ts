@@ -8,6 +8,7 @@ export const errorTexts: Record<string, string> = {
   'page.cursor_invalid': 'Die Liste hat sich geändert. Beginnen Sie wieder auf der ersten Seite.',
   'auth.wrong_current_password': 'Das aktuelle Passwort ist falsch.',
   'auth.token_missing': 'Sie sind nicht angemeldet.',
+  'auth.key_invalid': 'Der API-Schlüssel ist unbekannt, abgelaufen oder widerrufen.',
   'auth.token_invalid': 'Ihre Sitzung ist beendet. Melden Sie sich erneut an.',
   'auth.invalid_credentials': 'Benutzername oder Passwort ist falsch, oder der Benutzer darf sich nicht anmelden.',
   'auth.reauthentication_required': 'Bestätigen Sie vor dieser Änderung Ihre Anmeldung erneut.',
@@ -69,6 +70,7 @@ export const errorTexts: Record<string, string> = {
   'idempotency.in_progress': 'Der erste Versuch läuft noch. Versuchen Sie es gleich erneut.',
   'idempotency.key_reused': 'Diese Anfrage wurde schon mit anderen Daten gesendet. Laden Sie die Seite neu.',
   'user.version_mismatch': 'Dieser Benutzer wurde inzwischen geändert.',
+  'role.version_mismatch': 'Diese Rolle wurde inzwischen geändert. Versuchen Sie es erneut.',
   'request.too_large': 'Die Anfrage ist zu groß. Senden Sie weniger auf einmal.',
   'request.unsupported_media_type': 'Der Dienst nimmt diese Art von Datei nicht an.',
   'request.headers_too_large': 'Der Filter ist zu lang. Entfernen Sie einige Werte.',
@@ -87,6 +89,8 @@ export const errorTexts: Record<string, string> = {
 /** Ein Text für jeden Grund, aus dem ein Feld ungültig ist. */
 export const fieldErrorTexts: Record<string, string> = {
   'field.required': 'fehlt',
+  'permission.missing': 'Sie brauchen die Berechtigung {permission}.',
+  'permission.unknown': '{permission} ist unbekannt. Meinten Sie {did_you_mean}?',
   'password.common': 'wird zu häufig verwendet',
   'password.contains_identity': 'enthält Ihren Namen, Ihre E-Mail-Adresse, Ihren Carrier oder den Namen des Produkts',
   'password.too_weak': 'ist zu leicht zu erraten',

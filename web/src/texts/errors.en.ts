@@ -9,6 +9,7 @@ export const errorTexts: Record<string, string> = {
   'auth.wrong_current_password': 'The current password is wrong.',
   'auth.token_missing': 'You are not logged in.',
   'auth.token_invalid': 'Your session has ended. Log in again.',
+  'auth.key_invalid': 'The API key is unknown, has expired or was revoked.',
   'auth.invalid_credentials': 'User name or password is wrong, or the user may not log in.',
   'auth.reauthentication_required': 'Confirm your login again before this change.',
   'auth.second_factor_required': 'A second factor is required.',
@@ -56,6 +57,7 @@ export const errorTexts: Record<string, string> = {
   'idempotency.in_progress': 'The first attempt is still running. Try again in a moment.',
   'idempotency.key_reused': 'This request was sent before with other data. Reload the page.',
   'user.version_mismatch': 'This user was changed in the meantime.',
+  'role.version_mismatch': 'This role was changed in the meantime. Try again.',
   'request.too_large': 'The request is too large. Send less at once.',
   'request.unsupported_media_type': 'The service does not accept this kind of file.',
   'request.headers_too_large': 'The filter is too long. Remove some values.',
@@ -73,6 +75,8 @@ export const errorTexts: Record<string, string> = {
 /** A text for each reason why a field is invalid. Other reasons show the text of the API. */
 export const fieldErrorTexts: Record<string, string> = {
   'field.required': 'is required',
+  'permission.missing': 'You need the permission {permission}.',
+  'permission.unknown': '{permission} is unknown. Did you mean {did_you_mean}?',
   'password.common': 'is too common',
   'password.contains_identity': 'contains your name, e-mail address or carrier, or the name of this product',
   'password.too_weak': 'is too easy to guess',

@@ -19,8 +19,9 @@ export interface ErrorTexts {
 export function useErrorTexts(): ErrorTexts {
   const { errorTexts, fieldErrorTexts } = useTexts<typeof en>({ en, de });
   const language = useLanguage();
-  const fieldTextOf = ({ code, detail }: FieldError) =>
-    own(fieldErrorTexts, code) ?? (language === 'de' ? translated(detail) : detail);
+  const fieldTextOf = ({ code, detail, params = {} }: FieldError) =>
+    own(fieldErrorTexts, code)?.replace(/\{(\w+)\}/g, (_, name: string) => String(own(params, name))) ??
+    (language === 'de' ? translated(detail) : detail);
   return {
     textOf: (error) =>
       error instanceof ApiProblem
@@ -29,7 +30,7 @@ export function useErrorTexts(): ErrorTexts {
     fieldTextOf,
     sentenceOf: (error) => {
       const text = fieldTextOf(error).replaceAll('`', '');
-      return `${text.charAt(0).toUpperCase()}${text.slice(1)}${text.endsWith('.') ? '' : '.'}`;
+      return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.?]$/.test(text) ? '' : '.'}`;
     },
   };
 }

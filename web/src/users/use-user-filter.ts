@@ -5,8 +5,11 @@ import { useTexts } from '../texts/language';
 import { usersTexts as de } from './texts.de';
 import { usersTexts as en } from './texts.en';
 
+/** Only deleted users have this time, and they cannot be changed or exported. */
+const filters = Object.fromEntries(Object.entries(listUsersFilters).filter(([name]) => name !== 'deleted_at'));
+
 /** The fields that users can be filtered by, in lists, bulk changes and exports. */
-export const userFilters: FilterFields = { ...listUsersFilters, attributes: { kind: 'attribute', operators: [''] } };
+export const userFilters: FilterFields = { ...filters, attributes: { kind: 'attribute', operators: [''] } };
 
 /** Returns the names of the fields and values of a filter of users. */
 export function useUserFilterNames(): FilterNames {

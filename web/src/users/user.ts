@@ -1,5 +1,6 @@
 import { type QueryClient, useQuery, type UseQueryResult } from '@tanstack/react-query';
 import { api, dataOf, type Schema } from '../api/client';
+import { listUsers } from '../api/list-users';
 import { isProblem } from '../api/problems';
 import { useMe } from '../session/use-me';
 
@@ -15,8 +16,7 @@ async function readUser(user_id: string, mayReadDeleted: boolean): Promise<User>
     return await dataOf(api.GET('/user/{user_id}', { params: { path: { user_id } } }));
   } catch (error) {
     if (!mayReadDeleted || !isProblem(error, 'user.not_found')) throw error;
-    const query = { deleted: 'true', user_id, count: 'none' } as const;
-    const { items } = await dataOf(api.GET('/user/list', { params: { query } }));
+    const { items } = await listUsers({ deleted: 'true', user_id, count: 'none' });
     if (items[0] === undefined) throw error;
     return items[0];
   }
@@ -25,7 +25,7 @@ async function readUser(user_id: string, mayReadDeleted: boolean): Promise<User>
 /** Returns the query of a user. */
 export function useUser(user_id: string): UseQueryResult<User> {
   const { can } = useMe();
-  return useQuery({ queryKey: ['users', 'one', user_id], queryFn: () => readUser(user_id, can('user:delete')) });
+  return useQuery({ queryKey: ['users', 'one', user_id], queryFn: () => readUser(user_id, can('user:read_deleted')) });
 }
 
 /** Stores a changed user in the cache, and refreshes everything else about users. */

@@ -16,7 +16,7 @@ export function UsersViewSwitch({ params }: { params: ListParams<object> }): Rea
     { value: 'active', label: texts.status.active },
     { value: 'invited', label: texts.status.invited },
     { value: 'disabled', label: texts.status.disabled },
-    ...(can('user:delete') ? [{ value: 'deleted', label: texts.deleted }] : []),
+    ...(can('user:read_deleted') ? [{ value: 'deleted', label: texts.deleted }] : []),
   ];
   const wanted = deleted === 'true' ? 'deleted' : status;
   // A URL may contain any status. Without a selection, the list shows the problem.

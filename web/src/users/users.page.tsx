@@ -4,7 +4,8 @@ import { IconEdit, IconUserPlus } from '@tabler/icons-react';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { Link } from 'react-router';
-import { api, dataOf, type QueryOf } from '../api/client';
+import type { QueryOf } from '../api/client';
+import { listUsers } from '../api/list-users';
 import { DataTable } from '../components/data-table';
 import { FilterBuilder } from '../components/filter/filter-builder';
 import { PageHeader } from '../components/page-header';
@@ -44,7 +45,7 @@ export function UsersPage(): ReactNode {
   const [isCreating, creation] = useDisclosure();
   const list = useQuery({
     queryKey: ['users', 'list', params.query],
-    queryFn: ({ signal }) => dataOf(api.GET('/user/list', { params: { query: params.query }, signal })),
+    queryFn: ({ signal }) => listUsers(params.query, signal),
     placeholderData: keepPreviousData,
   });
   const isDeleted = params.values['deleted'] === 'true';
