@@ -2,12 +2,12 @@
 -- Written by `npm run generate` from the examples in test/sql/roles.ts.
 
 -- listAll()
-select name, description, user_types, permissions, may_grant, second_factor_required_from, built_in
+select name, description, user_types, permissions, may_grant, second_factor_required_from, built_in, version
 from roles
 order by name;
 
 -- find('dispatcher')
-SELECT "RoleEntity"."name" AS "RoleEntity_name", "RoleEntity"."description" AS "RoleEntity_description", "RoleEntity"."user_types" AS "RoleEntity_user_types", "RoleEntity"."permissions" AS "RoleEntity_permissions", "RoleEntity"."may_grant" AS "RoleEntity_may_grant", "RoleEntity"."second_factor_required_from" AS "RoleEntity_second_factor_required_from", "RoleEntity"."built_in" AS "RoleEntity_built_in" FROM "roles" "RoleEntity" WHERE (("RoleEntity"."name" = $1)) LIMIT 1;
+SELECT "RoleEntity"."name" AS "RoleEntity_name", "RoleEntity"."description" AS "RoleEntity_description", "RoleEntity"."user_types" AS "RoleEntity_user_types", "RoleEntity"."permissions" AS "RoleEntity_permissions", "RoleEntity"."may_grant" AS "RoleEntity_may_grant", "RoleEntity"."second_factor_required_from" AS "RoleEntity_second_factor_required_from", "RoleEntity"."built_in" AS "RoleEntity_built_in", "RoleEntity"."version" AS "RoleEntity_version" FROM "roles" "RoleEntity" WHERE (("RoleEntity"."name" = $1)) LIMIT 1;
 
 -- freeze()
 select pg_advisory_xact_lock_shared($1::bigint);
@@ -66,8 +66,9 @@ set description = $1,
   user_types = $2::text[],
   permissions = $3::text[],
   may_grant = $4::text[],
-  second_factor_required_from = $5::timestamptz
-where name = $6;
+  second_factor_required_from = $5::timestamptz,
+  version = $6
+where name = $7;
 
 -- delete('dispatcher')
 delete from roles where name = $1;

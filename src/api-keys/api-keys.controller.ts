@@ -4,7 +4,9 @@ import type { Actor } from '../access/actor';
 import { Allow } from '../access/allow.decorator';
 import { CurrentActor } from '../access/caller.decorator';
 import { LongWork, SingleWrite } from '../access/long-work.decorator';
+import { newPrefixParameter } from '../access/permissions';
 import { Endpoint } from '../common/http/endpoint.decorator';
+import { readBoolean } from '../common/query/boolean-parameter';
 import { PathId } from '../common/http/path-id.decorator';
 import type { RawQuery } from '../common/query/filter';
 import { listParameters } from '../common/query/parameters';
@@ -30,9 +32,14 @@ export class KeysController {
       'also when the user who created it is disabled or deleted. The keys of a Carrier User belong to the carrier.',
     answer: { status: 201, type: CreatedKeyResponse, description: 'The key; no other response contains it' },
     errors: ['access.grant_exceeds_own'],
+    query: [newPrefixParameter],
   })
-  createApiKey(@CurrentActor() actor: Actor, @Body() request: CreateKeyRequest): Promise<CreatedKeyResponse> {
-    return this.apiKeys.create(actor, request);
+  createApiKey(
+    @CurrentActor() actor: Actor,
+    @Body() request: CreateKeyRequest,
+    @Query() query: RawQuery,
+  ): Promise<CreatedKeyResponse> {
+    return this.apiKeys.create(actor, request, readBoolean(query, 'new_prefix'));
   }
 
   /** List API keys */

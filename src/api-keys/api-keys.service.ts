@@ -1,7 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
-import { type Actor, type Caller, keyActorOf } from '../access/actor';
-import { holds } from '../access/permissions';
+import { type ActiveApiKey, type Actor, type Caller, keyActorOf } from '../access/actor';
+import { holds, misspeltPermissions } from '../access/permissions';
 import { mayGiveScope } from '../access/scope';
 import { AppError, invalid } from '../common/errors/app-error';
 import type { RawQuery } from '../common/query/filter';
@@ -36,15 +36,21 @@ export class ApiKeysService {
     return isKeyToken(token);
   }
 
-  /**
-   * Returns the actor of a key, or null if the key is unknown, expired, suspended or revoked.
-   * Records the use of the key without waiting for it.
-   */
+  /** Returns the actor of a key, or null if the key is unknown, expired, suspended or revoked. */
   async find(token: string, caller: Caller): Promise<Actor | null> {
+    const key = await this.findActive(token, caller.ip);
+    return key === null ? null : keyActorOf(key, caller);
+  }
+
+  /**
+   * Returns a key, or null if the key is unknown, expired, suspended or revoked.
+   * Records the use of the key without waiting for it.
+   * @param ip address of the holder; null if a module that received the key asks
+   */
+  async findActive(token: string, ip: string | null): Promise<ActiveApiKey | null> {
     if (!hasKeyForm(token)) return null;
     const hash = hashToken(token);
-    const key = await this.active.find(hash, ({ key_id, stale }) => stale && this.recordUse(key_id, hash, caller.ip));
-    return key === null ? null : keyActorOf(key, caller);
+    return this.active.find(hash, ({ key_id, stale }) => stale && this.recordUse(key_id, hash, ip));
   }
 
   /**
@@ -65,6 +71,7 @@ export class ApiKeysService {
   async create(
     actor: Actor,
     { name, permissions, expires_at, carrier_scope }: CreateKeyRequest,
+    newPrefix: boolean,
   ): Promise<CreatedKeyResponse> {
     const { user_type, carrier_id, user_id: created_by } = actor;
     if (user_type === 'carrier' && carrier_scope !== undefined)
@@ -73,6 +80,8 @@ export class ApiKeysService {
         code: 'field.not_allowed',
         detail: 'is for System Users only',
       });
+    const misspelt = misspeltPermissions(permissions, newPrefix);
+    if (misspelt.length > 0) throw invalid(...misspelt);
     const scope = carrier_scope ?? null;
     const within = permissions.every((permission) => holds(actor.permissions, permission));
     if (!within || (user_type === 'system' && !mayGiveScope(actor, scope)))

@@ -3,7 +3,8 @@ import { Injectable } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
 import type { Actor } from '../access/actor';
 import { giveableRoles, holdsAll } from '../access/grant';
-import { AppError, invalid } from '../common/errors/app-error';
+import { misspeltPermissions } from '../access/permissions';
+import { AppError, type FieldError, invalid } from '../common/errors/app-error';
 import { type Changes, EventsService, type EventType } from '../events/events.service';
 import type { RoleEntity } from './role.entity';
 import { type ChangeRoleRequest, type CreateRoleRequest, type RoleResponse, toRoleResponse } from './roles.dto';
@@ -21,7 +22,7 @@ export class RoleChangesService {
 
   /** Creates a role. @throws request.invalid, access.grant_exceeds_own, role.name_taken */
   @Transactional()
-  async create(actor: Actor, request: CreateRoleRequest): Promise<RoleResponse> {
+  async create(actor: Actor, request: CreateRoleRequest, newPrefix: boolean): Promise<RoleResponse> {
     const known = await this.lockAll();
     const role = merged(
       {
@@ -32,11 +33,12 @@ export class RoleChangesService {
         may_grant: [],
         second_factor_required_from: null,
         built_in: false,
+        version: 1,
       },
       request,
     );
     const all = [...known, role];
-    assertKnown(request, all);
+    assertKnown(request, all, misspeltPermissions(role.permissions, newPrefix));
     assertWithinOwn(actor, role, all);
     await this.roles.insert(role);
     await this.record(actor, 'role.created', role.name, changesOf(null, role));
@@ -46,20 +48,29 @@ export class RoleChangesService {
   /**
    * Changes a role. Takes effect on the next request of every user with the role, on other
    * instances within milliseconds (ADR 0010). Records no event if nothing changes.
-   * @throws role.not_found, access.denied, request.invalid, access.grant_exceeds_own, role.in_use,
-   * user.last_administrator
+   * @throws role.not_found, access.denied, request.invalid, access.grant_exceeds_own,
+   * role.version_mismatch, role.in_use, user.last_administrator
    */
   @Transactional()
-  async change(actor: Actor, name: string, request: ChangeRoleRequest): Promise<RoleResponse> {
+  async change(
+    actor: Actor,
+    name: string,
+    request: ChangeRoleRequest,
+    versions: number[] | null,
+    newPrefix: boolean,
+  ): Promise<RoleResponse> {
     const known = await this.lockAll();
     const before = changeable(known, name, request);
-    const role = merged(before, request);
+    const role = { ...merged(before, request), version: before.version + 1 };
     const after = known.map((other) => (other === before ? role : other));
-    assertKnown(request, after);
+    // A role that has a misspelt permission can still be changed.
+    const added = role.permissions.filter((permission) => !before.permissions.includes(permission));
+    assertKnown(request, after, misspeltPermissions(added, newPrefix));
     assertWithinOwn(actor, before, known);
     assertWithinOwn(actor, role, after);
+    if (versions?.includes(before.version) === false) throw new AppError('role.version_mismatch');
     const changes = changesOf(before, role);
-    if (Object.keys(changes).length === 0) return toRoleResponse(role);
+    if (Object.keys(changes).length === 0) return toRoleResponse(before);
     await this.assertRemovedTypesUnused(before, role);
     await this.write(before, role);
     await this.record(actor, 'role.changed', name, changes);
@@ -68,13 +79,15 @@ export class RoleChangesService {
 
   /**
    * Deletes a role that no user has. Deleted users who had the role are restored without it.
-   * @throws role.not_found, access.denied, access.grant_exceeds_own, role.in_use
+   * @throws role.not_found, access.denied, access.grant_exceeds_own, role.version_mismatch,
+   * role.in_use
    */
   @Transactional()
-  async delete(actor: Actor, name: string): Promise<void> {
+  async delete(actor: Actor, name: string, versions: number[] | null): Promise<void> {
     const known = await this.lockAll();
     const role = changeable(known, name);
     assertWithinOwn(actor, role, known);
+    if (versions?.includes(role.version) === false) throw new AppError('role.version_mismatch');
     if (known.some((other) => other !== role && other.may_grant.includes(name)))
       throw new AppError('role.in_use', { detail: 'Another role lists this role in `may_grant`.' });
     if ((await this.roles.userTypesOfHolders(name)).length > 0)
@@ -150,9 +163,11 @@ function changeable(known: RoleEntity[], name: string, request?: ChangeRoleReque
   return role;
 }
 
-function assertKnown({ may_grant = [] }: ChangeRoleRequest, all: RoleEntity[]): void {
-  if (may_grant.every((name) => all.some((role) => role.name === name))) return;
-  throw invalid({ pointer: '/may_grant', code: 'field.not_allowed', detail: 'names a role that does not exist' });
+/** Rejects misspelt permissions and roles that do not exist. @throws request.invalid */
+function assertKnown({ may_grant = [] }: ChangeRoleRequest, all: RoleEntity[], errors: FieldError[]): void {
+  if (!may_grant.every((name) => all.some((role) => role.name === name)))
+    errors.push({ pointer: '/may_grant', code: 'field.not_allowed', detail: 'names a role that does not exist' });
+  if (errors.length > 0) throw invalid(...errors);
 }
 
 /**

@@ -14,4 +14,5 @@ export class RoleEntity {
   /** time from which users with the role need a second factor; null = not required */
   @Column({ type: 'timestamptz', precision: 3, nullable: true }) second_factor_required_from!: Date | null;
   @Column('boolean', { default: false }) built_in!: boolean;
+  @Column('integer', { default: 1 }) version!: number;
 }

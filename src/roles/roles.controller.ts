@@ -1,14 +1,20 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, UseInterceptors } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Query, UseInterceptors } from '@nestjs/common';
+import { ApiHeader, ApiTags } from '@nestjs/swagger';
 import type { Actor } from '../access/actor';
 import { Allow } from '../access/allow.decorator';
 import { CurrentActor } from '../access/caller.decorator';
 import { LongWork } from '../access/long-work.decorator';
 import { Endpoint } from '../common/http/endpoint.decorator';
+import { etagHeader, EtagInterceptor, IfMatch, ifMatchHeader } from '../common/http/etag.interceptor';
+import { newPrefixParameter } from '../access/permissions';
+import { readBoolean } from '../common/query/boolean-parameter';
+import type { RawQuery } from '../common/query/filter';
 import { RoleChangesService } from './role-changes.service';
-import { RoleHeadersInterceptor } from './role-headers.interceptor';
 import { ChangeRoleRequest, CreateRoleRequest, RoleListResponse, RoleResponse } from './roles.dto';
 import { RolesService } from './roles.service';
+
+const changeErrors = ['role.not_found', 'role.version_mismatch', 'access.grant_exceeds_own', 'role.in_use'] as const;
+const createdHeaders = { ...etagHeader, Location: 'Path of the role' };
 
 /** Routes for roles. */
 @ApiTags('Roles')
@@ -22,18 +28,23 @@ export class RolesController {
   /** Create a role */
   @Post('create')
   @Allow('role:manage', { unscoped: true, fresh: true })
-  @UseInterceptors(RoleHeadersInterceptor)
+  @UseInterceptors(EtagInterceptor)
   @LongWork()
   @Endpoint({
     description:
       'For System Users without `carrier_scope`. A role may contain only permissions that the caller holds. ' +
       '`may_grant` may contain only roles that the caller may grant: roles in `may_grant` of a role of the caller, ' +
       'and roles whose permissions the caller holds and whose `may_grant` the caller may grant.',
-    answer: { status: 201, type: RoleResponse, description: 'The role', headers: { Location: 'Path of the role' } },
+    answer: { status: 201, type: RoleResponse, description: 'The role', headers: createdHeaders },
     errors: ['role.name_taken', 'access.grant_exceeds_own'],
+    query: [newPrefixParameter],
   })
-  createRole(@CurrentActor() actor: Actor, @Body() request: CreateRoleRequest): Promise<RoleResponse> {
-    return this.changes.create(actor, request);
+  createRole(
+    @CurrentActor() actor: Actor,
+    @Body() request: CreateRoleRequest,
+    @Query() query: RawQuery,
+  ): Promise<RoleResponse> {
+    return this.changes.create(actor, request, readBoolean(query, 'new_prefix'));
   }
 
   /** List the roles */
@@ -48,7 +59,11 @@ export class RolesController {
   /** Get one role */
   @Get(':role')
   @Allow('role:read')
-  @Endpoint({ answer: { status: 200, type: RoleResponse, description: 'The role' }, errors: ['role.not_found'] })
+  @UseInterceptors(EtagInterceptor)
+  @Endpoint({
+    answer: { status: 200, type: RoleResponse, description: 'The role', headers: etagHeader },
+    errors: ['role.not_found'],
+  })
   getRole(@Param('role') role: string): Promise<RoleResponse> {
     return this.roles.get(role);
   }
@@ -56,7 +71,9 @@ export class RolesController {
   /** Modify a role */
   @Patch(':role')
   @Allow('role:manage', { unscoped: true, fresh: true })
+  @UseInterceptors(EtagInterceptor)
   @LongWork()
+  @ApiHeader(ifMatchHeader)
   @Endpoint({
     description:
       'For System Users without `carrier_scope`. Absent fields stay unchanged; lists are replaced as a whole. ' +
@@ -64,15 +81,18 @@ export class RolesController {
       'milliseconds. The caller must be allowed to grant everything that the role grants, ' +
       'before and after the change. Of built-in roles, only ' +
       '`second_factor_required_from` can be changed (`access.denied`).',
-    answer: { status: 200, type: RoleResponse, description: 'The role after the change' },
-    errors: ['role.not_found', 'access.grant_exceeds_own', 'role.in_use', 'user.last_administrator'],
+    answer: { status: 200, type: RoleResponse, description: 'The role after the change', headers: etagHeader },
+    errors: [...changeErrors, 'user.last_administrator'],
+    query: [newPrefixParameter],
   })
   changeRole(
     @CurrentActor() actor: Actor,
     @Param('role') role: string,
     @Body() request: ChangeRoleRequest,
+    @IfMatch() versions: number[] | null,
+    @Query() query: RawQuery,
   ): Promise<RoleResponse> {
-    return this.changes.change(actor, role, request);
+    return this.changes.change(actor, role, request, versions, readBoolean(query, 'new_prefix'));
   }
 
   /** Delete a role */
@@ -80,15 +100,20 @@ export class RolesController {
   @HttpCode(204)
   @Allow('role:manage', { unscoped: true, fresh: true })
   @LongWork()
+  @ApiHeader(ifMatchHeader)
   @Endpoint({
     description:
       'For System Users without `carrier_scope`. Fails while a user has the role or another role lists it in ' +
       '`may_grant`. Deleted users who had the role are restored without it. Built-in roles cannot be deleted ' +
       '(`access.denied`).',
     answer: { status: 204, description: 'The role is deleted' },
-    errors: ['role.not_found', 'access.grant_exceeds_own', 'role.in_use'],
+    errors: [...changeErrors],
   })
-  deleteRole(@CurrentActor() actor: Actor, @Param('role') role: string): Promise<void> {
-    return this.changes.delete(actor, role);
+  deleteRole(
+    @CurrentActor() actor: Actor,
+    @Param('role') role: string,
+    @IfMatch() versions: number[] | null,
+  ): Promise<void> {
+    return this.changes.delete(actor, role, versions);
   }
 }

@@ -89,6 +89,8 @@ export class RoleResponse {
   second_factor_required_from!: Date | null;
   /** true for roles of which only `second_factor_required_from` can be changed */
   built_in!: boolean;
+  /** increases with each change; the `ETag` */
+  version!: number;
 }
 
 /** All roles. */
@@ -106,6 +108,7 @@ export function toRoleResponse({
   may_grant,
   second_factor_required_from,
   built_in,
+  version,
 }: RoleEntity): RoleResponse {
-  return { name, description, user_types, permissions, may_grant, second_factor_required_from, built_in };
+  return { name, description, user_types, permissions, may_grant, second_factor_required_from, built_in, version };
 }

@@ -28,7 +28,7 @@ export class RolesRepository {
   /** Lists all roles, sorted by name. There are few roles, so there are no pages. */
   listAll(): Promise<RoleEntity[]> {
     return this.database.runPrepared(sql`
-      select name, description, user_types, permissions, may_grant, second_factor_required_from, built_in
+      select name, description, user_types, permissions, may_grant, second_factor_required_from, built_in, version
       from roles
       order by name`);
   }
@@ -110,16 +110,17 @@ export class RolesRepository {
       )`);
   }
 
-  /** Updates all fields of a role except its name. */
+  /** Updates all fields of a role except its name, and sets its version. */
   async update(role: RoleEntity): Promise<void> {
-    const { name, description, user_types, permissions, may_grant, second_factor_required_from } = role;
+    const { name, description, user_types, permissions, may_grant, second_factor_required_from, version } = role;
     await this.database.run(sql`
       update roles
       set description = ${description},
         user_types = ${user_types}::text[],
         permissions = ${permissions}::text[],
         may_grant = ${may_grant}::text[],
-        second_factor_required_from = ${second_factor_required_from}::timestamptz
+        second_factor_required_from = ${second_factor_required_from}::timestamptz,
+        version = ${version}
       where name = ${name}`);
   }
 

@@ -67,6 +67,34 @@ describe('the account page of the console', () => {
     expect(await subject.userOf(user_id)).toMatchObject({ first_name: 'Grace', last_name: 'Hopper' });
   });
 
+  it('sends the version that the input began with, although the page has read a newer one (B16)', async () => {
+    const { name, user_id } = await subject.service.createUser({ first_name: 'Ada', job_title: 'Clerk' });
+    const page = await subject.login(name, '/account');
+    await page.getByLabel('First name').fill('Grace');
+    await page.getByLabel('Phone').fill('0664 123');
+    const { token } = subject.service.admin;
+    const theirs = { first_name: 'Augusta', job_title: 'Director' };
+    expect((await subject.service.patch(`/user/${user_id}`, { token, body: theirs })).status).toBe(200);
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('must start with + and the country code').waitFor();
+    await page.getByLabel('Phone').fill('');
+    // Another part of the page reads the user again.
+    await page.getByRole('button', { name: 'Change e-mail address' }).click();
+    const form = dialog(page, 'Change e-mail address');
+    await form.getByLabel('New e-mail address').fill(`new-${name}@example.com`);
+    await form.getByLabel('Current password').fill(password);
+    await form.getByRole('button', { name: 'Send the link' }).click();
+    await page.getByText('Open the link in the e-mail').waitFor();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Your profile was changed elsewhere.').waitFor();
+    expect(await subject.userOf(user_id)).toMatchObject(theirs);
+    expect(await page.getByLabel('First name').inputValue()).toBe('Grace');
+    expect(await page.getByLabel('Job title').inputValue()).toBe('Director');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByText('Your profile is saved.').waitFor();
+    expect(await subject.userOf(user_id)).toMatchObject({ first_name: 'Grace', job_title: 'Director' });
+  });
+
   it('changes the address after the link in the mail is confirmed', async () => {
     const { name, user_id } = await subject.service.createUser();
     const address = `new-${name}@example.com`;

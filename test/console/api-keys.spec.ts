@@ -7,7 +7,7 @@ const dayMs = 24 * 3_600_000;
 
 describe('API keys in the console', () => {
   const subject = useConsole();
-  const permission = (page: Page, name: string) => page.getByRole('checkbox', { name });
+  const permission = (page: Page, name: string) => page.getByRole('checkbox', { name: new RegExp(`(^| )${name}$`) });
   const createKey = async (name: string, days = 90, token = subject.service.admin.token) => {
     const expires_at = new Date(Date.now() + days * dayMs).toISOString();
     const body = { name, permissions: ['user:read', 'session:read'], expires_at };

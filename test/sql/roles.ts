@@ -9,6 +9,7 @@ const role = named('role', {
   may_grant: [],
   second_factor_required_from: null,
   built_in: false,
+  version: 1,
 });
 
 export const roles = sqlExamples(RolesRepository, {

@@ -4,7 +4,7 @@ import { isProblem } from '../api/problems';
 import { queryClient } from '../api/query-client';
 import { useUnsavedChanges } from '../components/unsaved-changes';
 import { type ProblemForm, useProblemForm } from '../components/use-problem-form';
-import { meKey, useMe } from '../session/use-me';
+import { type Me, meKey, readMe, useMe } from '../session/use-me';
 
 /** Fields that users change for themselves. */
 const profileFields = ['first_name', 'last_name', 'phone', 'job_title', 'locale', 'timezone'] as const;
@@ -28,24 +28,31 @@ export interface ProfileEditor {
 export function useProfile(): ProfileEditor {
   const { user } = useMe();
   const form = useProblemForm(profileFields);
-  const [draft, setDraft] = useState<Partial<Record<ProfileField, string>>>({});
+  // The version that the draft started with. A later version must not silently become its base.
+  const [edit, setEdit] = useState<{ base: Me['user']; draft: Partial<Record<ProfileField, string>> } | null>(null);
+  const { base, draft } = edit ?? { base: user, draft: {} };
   const isStale = isProblem(form.problem, 'user.version_mismatch');
-  const changed = profileFields.filter((field) => (draft[field] ?? user[field] ?? '').trim() !== (user[field] ?? ''));
+  const changed = profileFields.filter((field) => (draft[field] ?? base[field] ?? '').trim() !== (base[field] ?? ''));
   useUnsavedChanges(changed.length > 0 && !form.isSending);
   const discard = () => {
-    setDraft({});
+    setEdit(null);
     form.clear();
   };
   const save = async () => {
     const body = Object.fromEntries(changed.map((field) => [field, draft[field]?.trim() || null]));
-    const params = { path: { user_id: user.user_id }, header: { 'If-Match': `"${user.version}"` } };
+    const params = { path: { user_id: user.user_id }, header: { 'If-Match': `"${base.version}"` } };
     const isSaved = await form.submit(async () => {
       try {
         await dataOf(api.PATCH('/user/{user_id}', { params, body }));
-      } finally {
-        // Also after a conflict: the next attempt needs the current version.
-        await queryClient.invalidateQueries({ queryKey: meKey });
+      } catch (error) {
+        if (isProblem(error, 'user.version_mismatch')) {
+          // The page asks the user to check the input. The next attempt may overwrite this version.
+          const latest = await queryClient.fetchQuery({ queryKey: meKey, queryFn: readMe, staleTime: 0 });
+          setEdit({ base: latest, draft: Object.fromEntries(changed.map((field) => [field, draft[field]])) });
+        }
+        throw error;
       }
+      await queryClient.invalidateQueries({ queryKey: meKey });
     });
     if (isSaved) discard();
     return isSaved;
@@ -54,8 +61,8 @@ export function useProfile(): ProfileEditor {
     form,
     isStale,
     isChanged: changed.length > 0,
-    valueOf: (field) => draft[field] ?? user[field] ?? '',
-    change: (field, value) => setDraft({ ...draft, [field]: value }),
+    valueOf: (field) => draft[field] ?? base[field] ?? '',
+    change: (field, value) => setEdit({ base, draft: { ...draft, [field]: value } }),
     discard,
     save,
   };

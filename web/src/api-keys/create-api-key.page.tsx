@@ -27,6 +27,7 @@ export function CreateApiKeyPage(): ReactNode {
   const form = useProblemForm(['name', 'permissions', 'expires_at', ...(isSystem ? ['carrier_scope'] : [])]);
   const [name, setName] = useState('');
   const [permissions, setPermissions] = useState<string[]>([]);
+  const [isPrefixMeant, setIsPrefixMeant] = useState(false);
   const [expiry, setExpiry] = useState<Expiry>({ choice: 'days90', time: '' });
   const [scope, setScope] = useState<string[] | null>(user.carrier_scope);
   const [isChecked, setIsChecked] = useState(false);
@@ -39,7 +40,8 @@ export function CreateApiKeyPage(): ReactNode {
     setIsChecked(true);
     if (permissions.length === 0 || isScopeMissing) return;
     const body = { name, permissions, expires_at: expiryTime(expiry), ...(isSystem ? { carrier_scope: scope } : {}) };
-    await form.submit(async () => setKey((await dataOf(api.POST('/auth/key/create', { body }))).key));
+    const params = { query: { new_prefix: isPrefixMeant } };
+    await form.submit(async () => setKey((await dataOf(api.POST('/auth/key/create', { params, body }))).key));
     await queryClient.invalidateQueries({ queryKey: ['api-keys'] });
   };
   return (
@@ -82,6 +84,11 @@ export function CreateApiKeyPage(): ReactNode {
               value={permissions}
               onChange={setPermissions}
               error={missing(permissions.length === 0, texts.permissionsRequired) ?? form.errorOf('permissions')}
+              newPrefix={{
+                fault: form.fieldErrorOf('permissions'),
+                isMeant: isPrefixMeant,
+                onMean: setIsPrefixMeant,
+              }}
             />
           </Section>
           {isSystem && (

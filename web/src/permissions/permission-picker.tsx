@@ -3,6 +3,7 @@ import { type ReactNode, useState } from 'react';
 import { useMe } from '../session/use-me';
 import { useTexts } from '../texts/language';
 import { AddPermission } from './add-permission';
+import { NewPrefix, type NewPrefixProps } from './new-prefix';
 import { PermissionGroups, PermissionName } from './permission-groups';
 import { ownPermissions } from './permissions';
 import { permissionTexts as de } from './texts.de';
@@ -14,13 +15,14 @@ interface PermissionPickerProps {
   /** permissions of other modules that are offered too */
   known?: readonly string[];
   error?: string | undefined;
+  newPrefix: NewPrefixProps;
 }
 
 /**
  * Asks for permissions, grouped by module. Offers only permissions that the user holds, because the
  * API rejects other permissions.
  */
-export function PermissionPicker({ value, onChange, known = [], error }: PermissionPickerProps): ReactNode {
+export function PermissionPicker({ value, onChange, known = [], error, newPrefix }: PermissionPickerProps): ReactNode {
   const texts = useTexts({ en, de });
   const { user, can } = useMe();
   const [added, setAdded] = useState<string[]>([]);
@@ -67,6 +69,7 @@ export function PermissionPicker({ value, onChange, known = [], error }: Permiss
         </>
       )}
       {error !== undefined && <Input.Error role="alert">{error}</Input.Error>}
+      <NewPrefix {...newPrefix} />
     </Stack>
   );
 }

@@ -7,8 +7,7 @@ import { queryClient } from '../api/query-client';
 import { BackLink } from '../components/back-link';
 import { PageHeader } from '../components/page-header';
 import { useTexts } from '../texts/language';
-import type { RoleDraft } from './role-draft';
-import { RoleForm } from './role-form';
+import { RoleForm, type RoleSave } from './role-form';
 import { rolePath } from './role-links';
 import { rolesTexts as de } from './texts.de';
 import { rolesTexts as en } from './texts.en';
@@ -19,8 +18,8 @@ export function CreateRolePage(): ReactNode {
   const texts = useTexts({ en, de });
   const navigate = useNavigate();
   const { data: roles = [] } = useRoles();
-  const create = async (draft: RoleDraft) => {
-    const role = await dataOf(api.POST('/role/create', { body: draft }));
+  const create = async ({ draft, new_prefix }: RoleSave) => {
+    const role = await dataOf(api.POST('/role/create', { params: { query: { new_prefix } }, body: draft }));
     await queryClient.invalidateQueries({ queryKey: ['roles'] });
     notifications.show({ message: texts.created(draft.name) });
     void navigate(rolePath(draft.name), { replace: true });

@@ -31,7 +31,14 @@ export function DeleteRoleDialog({ role, roles, opened, onClose }: DeleteRoleDia
   const holders = useHolderCount(role.name);
   const granters = roles.filter(({ name, may_grant }) => name !== role.name && may_grant.includes(role.name));
   const remove = async () => {
-    await api.DELETE('/role/{role}', { params: { path: { role: role.name } } });
+    const params = { path: { role: role.name }, header: { 'If-Match': `"${role.version}"` } };
+    try {
+      await api.DELETE('/role/{role}', { params });
+    } catch (error) {
+      // The next attempt deletes the version that the page shows by then.
+      await queryClient.invalidateQueries({ queryKey: ['roles'] });
+      throw error;
+    }
     notifications.show({ message: texts.deleted(role.name) });
     void navigate('/roles', { replace: true });
     void queryClient.invalidateQueries({ queryKey: ['roles'] });

@@ -7,6 +7,9 @@ export type RoleDraft = Required<Omit<Schema<'CreateRoleRequest'>, 'description'
 /** Changes to a role: only the fields that differ. */
 export type RoleChanges = Schema<'ChangeRoleRequest'>;
 
+/** Name of a field that can be changed. */
+export type RoleField = keyof RoleDraft & keyof RoleChanges;
+
 /** Returns the values of the form for a role, or for a new one. */
 export function draftOf(role?: Role): RoleDraft {
   return {

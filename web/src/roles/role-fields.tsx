@@ -3,6 +3,7 @@ import type { ReactNode } from 'react';
 import { isProblem } from '../api/problems';
 import { Section } from '../components/section';
 import type { ProblemForm } from '../components/use-problem-form';
+import type { NewPrefixProps } from '../permissions/new-prefix';
 import { PermissionPicker } from '../permissions/permission-picker';
 import { useTexts } from '../texts/language';
 import type { RoleDraft } from './role-draft';
@@ -18,10 +19,11 @@ interface RoleFieldsProps {
   /** all roles */
   roles: Role[];
   form: ProblemForm;
+  newPrefix: Omit<NewPrefixProps, 'fault'>;
 }
 
 /** Asks for the fields of a custom role, except for the second factor. */
-export function RoleFields({ draft, set, isNew, roles, form }: RoleFieldsProps): ReactNode {
+export function RoleFields({ draft, set, isNew, roles, form, newPrefix }: RoleFieldsProps): ReactNode {
   const texts = useTexts({ en, de });
   const { mayGrant } = useRoleRights();
   const grantable = roles.filter((role) => draft.may_grant.includes(role.name) || mayGrant(role, roles));
@@ -80,6 +82,7 @@ export function RoleFields({ draft, set, isNew, roles, form }: RoleFieldsProps):
           onChange={(permissions) => set({ permissions })}
           known={known}
           error={form.errorOf('permissions')}
+          newPrefix={{ fault: form.fieldErrorOf('permissions'), ...newPrefix }}
         />
       </Section>
       <Section title={texts.sections.grants}>

@@ -15,7 +15,7 @@ import { Section } from '../components/section';
 import { useLanguage, useTexts } from '../texts/language';
 import { DeleteRoleDialog } from './delete-role-dialog';
 import { RoleFacts } from './role-facts';
-import { RoleForm } from './role-form';
+import { RoleForm, type RoleSave } from './role-form';
 import { holdersPath } from './role-links';
 import { SecondFactorText } from './second-factor-text';
 import { rolesTexts as de } from './texts.de';
@@ -37,8 +37,8 @@ function RoleDetails({ role, roles }: { role: Role; roles: Role[] }): ReactNode 
   const texts = useTexts({ en, de });
   const { mayManage, mayChange } = useRoleRights();
   const [isDeleting, deletion] = useDisclosure();
-  const save = async (changes: object) => {
-    const params = { path: { role: role.name } };
+  const save = async ({ changes, version, new_prefix }: RoleSave) => {
+    const params = { path: { role: role.name }, query: { new_prefix }, header: { 'If-Match': `"${version}"` } };
     const after = await dataOf(api.PATCH('/role/{role}', { params, body: changes }));
     // The change may concern the user's own permissions.
     await Promise.all(['roles', 'me'].map((key) => queryClient.invalidateQueries({ queryKey: [key] })));
@@ -61,7 +61,7 @@ function RoleDetails({ role, roles }: { role: Role; roles: Role[] }): ReactNode 
         }
       />
       {mayChange(role) ? (
-        <RoleForm role={role} roles={roles} submitLabel={texts.save} onSave={(_, changes) => save(changes)} />
+        <RoleForm role={role} roles={roles} submitLabel={texts.save} onSave={save} />
       ) : (
         <Stack gap="md">
           {mayManage && <Text size="sm">{texts.readOnly}</Text>}

@@ -13,9 +13,14 @@ export interface Me {
 /** Key of the query for the logged-in user. */
 export const meKey = ['me'] as const;
 
+/** Reads the logged-in user. */
+export function readMe(): Promise<Me['user']> {
+  return dataOf(api.GET('/user'));
+}
+
 /** Returns the logged-in user. Suspends until the user is loaded. */
 export function useMe(): Me {
-  const { data: user } = useSuspenseQuery({ queryKey: meKey, queryFn: () => dataOf(api.GET('/user')) });
+  const { data: user } = useSuspenseQuery({ queryKey: meKey, queryFn: readMe });
   const can = (permission: string) => user.permissions.includes('*') || user.permissions.includes(permission);
   return { user, can, canAny: (permissions) => permissions.some(can) };
 }

@@ -24,11 +24,6 @@ export async function importFile(file: File, options: ImportOptions, key: string
   return operation.operation_id;
 }
 
-/** Returns a new idempotency key. Works without HTTPS, unlike `crypto.randomUUID`. */
-export function newIdempotencyKey(): string {
-  return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('');
-}
-
 function send(
   file: File,
   query: ImportOptions & { dry_run?: boolean },

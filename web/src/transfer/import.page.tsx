@@ -12,7 +12,8 @@ import { useMe } from '../session/use-me';
 import { useTexts } from '../texts/language';
 import { FileDrop } from './file-drop';
 import { ImportReport } from './import-report';
-import { checkFile, importFile, type ImportOptions, type ImportPreview, newIdempotencyKey } from './import-requests';
+import { newIdempotencyKey } from '../components/use-idempotency-key';
+import { checkFile, importFile, type ImportOptions, type ImportPreview } from './import-requests';
 import { transferTexts as de } from './texts.de';
 import { transferTexts as en } from './texts.en';
 

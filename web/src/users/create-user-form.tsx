@@ -7,6 +7,7 @@ import { api, dataOf, type Schema } from '../api/client';
 import { DialogButtons } from '../components/dialog-buttons';
 import { ProblemAlert } from '../components/problem-alert';
 import { type ProblemForm, useProblemForm } from '../components/use-problem-form';
+import { useIdempotencyKey } from '../components/use-idempotency-key';
 import { useRoles } from '../roles/use-roles';
 import { useMe } from '../session/use-me';
 import { useTexts } from '../texts/language';
@@ -45,11 +46,15 @@ export function CreateUserForm({ onClose }: { onClose: () => void }): ReactNode 
     roles: [],
     password: '',
   });
+  const idempotency = useIdempotencyKey();
   const set = (changes: Partial<NewUser>) => setValues({ ...values, ...changes });
   const create = async () => {
     let user_id = '';
     const isCreated = await form.submit(async () => {
-      ({ user_id } = await dataOf(api.POST('/user/create', { body: bodyOf(values, access === 'password') })));
+      const body = bodyOf(values, access === 'password');
+      ({ user_id } = await idempotency.sendOnce(body, (header) =>
+        dataOf(api.POST('/user/create', { params: { header }, body })),
+      ));
       await refreshUsers(queryClient);
     });
     if (!isCreated) return;

@@ -12,7 +12,7 @@ import { UserFormFields } from './user-form-fields';
 import { type UserEdit, useUserEdit } from './use-user-edit';
 import { isJsonObject, type UserField } from './user-values';
 import classes from './users.module.css';
-import { VersionDialog } from './version-dialog';
+import { UserVersionDialog } from './user-version-dialog';
 
 const fields: UserField[] = [
   'name',
@@ -46,7 +46,7 @@ export function UserData({ user }: { user: User }): ReactNode {
           <UserFormFields edit={edit} user={user} readOnly={readOnly} />
           <SaveBar edit={edit} />
         </Stack>
-        <VersionDialog edit={edit} />
+        <UserVersionDialog edit={edit} />
       </form>
       <UserFacts user={user} />
     </div>

@@ -11,7 +11,7 @@ import { usersTexts as en } from './texts.en';
 import type { User } from './user';
 import { SaveBar } from './user-data';
 import { useUserEdit } from './use-user-edit';
-import { VersionDialog } from './version-dialog';
+import { UserVersionDialog } from './user-version-dialog';
 
 /** Shows the roles of a user. With `user:update`, the caller can change them. */
 export function UserRoles({ user }: { user: User }): ReactNode {
@@ -58,7 +58,7 @@ export function UserRoles({ user }: { user: User }): ReactNode {
         </Checkbox.Group>
         <SaveBar edit={edit} />
       </Stack>
-      <VersionDialog edit={edit} />
+      <UserVersionDialog edit={edit} />
     </form>
   );
 }
