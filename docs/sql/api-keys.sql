@@ -3,7 +3,7 @@
 
 -- findActive(hash)
 select
-  keys.key_id, keys.created_by, keys.user_type, keys.carrier_id, keys.carrier_scope, keys.permissions,
+  keys.key_id, keys.created_by, keys.user_type, keys.carrier_id, keys.carrier_scope, keys.permissions, keys.expires_at,
   coalesce(keys.last_used_at <= now() - interval '1 minute', true) as stale,
   extract(epoch from keys.expires_at - now())::float8 * 1000 as expires_in_ms
 from keys
@@ -11,7 +11,7 @@ where keys.token_hash = $1::bytea and (keys.revoked_at is null and keys.suspende
 
 -- findActiveById(other_id)
 select
-  keys.key_id, keys.created_by, keys.user_type, keys.carrier_id, keys.carrier_scope, keys.permissions,
+  keys.key_id, keys.created_by, keys.user_type, keys.carrier_id, keys.carrier_scope, keys.permissions, keys.expires_at,
   coalesce(keys.last_used_at <= now() - interval '1 minute', true) as stale,
   extract(epoch from keys.expires_at - now())::float8 * 1000 as expires_in_ms
 from keys
@@ -19,7 +19,7 @@ where keys.key_id = $1::uuid and (keys.revoked_at is null and keys.suspended_at 
 
 -- touch(other_id, '192.0.2.1')
 update keys
-set last_used_at = now(), last_used_ip = $1::inet
+set last_used_at = now(), last_used_ip = coalesce($1::inet, last_used_ip)
 where key_id in (
   select key_id
   from keys

@@ -97,6 +97,7 @@ export function actorOf({ user, permissions, may_grant }: ActingUser, session: A
 export interface ActiveApiKey extends Pick<Actor, 'user_type' | 'carrier_id' | 'carrier_scope' | 'permissions'> {
   key_id: string;
   created_by: string;
+  expires_at: Date;
 }
 
 /**

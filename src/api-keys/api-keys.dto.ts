@@ -52,7 +52,7 @@ export class KeyResponse {
   expires_at!: Date;
   /** time of the last use, to the minute */
   last_used_at!: Date | null;
-  /** IP address of the last use, recorded together with its time */
+  /** IP address of the last request with the key; a module that introspects the key leaves it */
   last_used_ip!: string | null;
   /** time of revocation */
   revoked_at!: Date | null;

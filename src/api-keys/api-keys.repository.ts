@@ -19,7 +19,7 @@ const columns = sql`
 /** Limits the record of the last use to one write per minute. */
 const stale = rawSql(`coalesce(keys.last_used_at <= now() - interval '1 minute', true)`);
 const activeColumns = sql`
-  keys.key_id, keys.created_by, keys.user_type, keys.carrier_id, keys.carrier_scope, keys.permissions,
+  keys.key_id, keys.created_by, keys.user_type, keys.carrier_id, keys.carrier_scope, keys.permissions, keys.expires_at,
   ${stale} as stale,
   extract(epoch from keys.expires_at - now())::float8 * 1000 as expires_in_ms`;
 
@@ -74,11 +74,11 @@ export class ApiKeysRepository {
     return row ?? null;
   }
 
-  /** Records that a key was used. Never waits for a lock: one of several requests writes. */
+  /** Records a use of a key; without `ip`, keeps the last one. Never waits: one request writes. */
   async touch(key_id: string, ip: string | null): Promise<void> {
     await this.database.runPrepared(sql`
       update keys
-      set last_used_at = now(), last_used_ip = ${ip}::inet
+      set last_used_at = now(), last_used_ip = coalesce(${ip}::inet, last_used_ip)
       where key_id in (
         select key_id
         from keys

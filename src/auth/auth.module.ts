@@ -6,6 +6,7 @@ import { CredentialsModule } from '../credentials/credentials.module';
 import { EventsModule } from '../events/events.module';
 import { LoginsModule } from '../logins/logins.module';
 import { RateLimitsModule } from '../rate-limits/rate-limits.module';
+import { RolesModule } from '../roles/roles.module';
 import { SessionsModule } from '../sessions/sessions.module';
 import { SigningKeysModule } from '../signing-keys/signing-keys.module';
 import { UserMailsModule } from '../user-mails/user-mails.module';
@@ -38,6 +39,7 @@ import { VerifiedTokens } from './verified-tokens';
     EventsModule,
     LoginsModule,
     RateLimitsModule,
+    RolesModule,
     SessionsModule,
     SigningKeysModule,
     UserMailsModule,

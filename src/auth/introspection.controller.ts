@@ -24,11 +24,12 @@ export class IntrospectionController {
     description:
       'Users can introspect their own access tokens. ' +
       'Callers with the permission `token:introspect` can introspect the access tokens of all users within their ' +
-      'scope. The response contains only `active: false` for invalid, expired and revoked tokens, ' +
-      'refresh tokens, API keys, users outside the scope, and users who must change their password. ' +
-      'The response has no `client_id`, because sessions belong to users. An API key needs the permission. ' +
-      'It can also be sent as OAuth 2.0 client credentials, with its id (`key_id`) as `client_id` and the API key as ' +
-      '`client_secret`: by HTTP Basic (`client_secret_basic`) or in the form (`client_secret_post`).',
+      'scope, and the API keys that they may see. The response contains only `active: false` for invalid, expired ' +
+      'and revoked tokens and keys, refresh tokens, users and keys outside the scope, and users who must change ' +
+      'their password. Only the response for an API key has a `client_id`. ' +
+      'A caller with an API key needs the permission. The key can also be sent as OAuth 2.0 client credentials, ' +
+      'with its id (`key_id`) as `client_id` and the key as `client_secret`: by HTTP Basic ' +
+      '(`client_secret_basic`) or in the form (`client_secret_post`).',
     answer: { status: 200, type: IntrospectionResponse, description: 'The state of the token' },
   })
   introspectToken(@CurrentActor() actor: Actor, @Body() request: IntrospectionRequest): Promise<IntrospectionResponse> {

@@ -3,7 +3,7 @@ import { TextField } from '../common/http/fields';
 
 /** Introspection request (RFC 7662 §2.1). */
 export class IntrospectionRequest {
-  /** access token; refresh tokens and API keys are never active */
+  /** access token or API key; refresh tokens are never active */
   @TextField({ min: 1, max: 65_000, raw: true }) token!: string;
   /** accepted and ignored */
   @TextField({ optional: true, max: 256, raw: true, example: 'access_token' }) token_type_hint?: string;
@@ -16,8 +16,8 @@ export class IntrospectionRequest {
 /** Introspection response (RFC 7662 §2.2). For an inactive token, `active` is the only field. */
 export class IntrospectionResponse {
   /**
-   * whether the token is valid, its session has not ended, and its user is active; also false if
-   * the caller may not introspect the token
+   * whether the token is valid, its session has not ended, and its user is active, or the API key
+   * is active; also false if the caller may not introspect the token
    */
   active!: boolean;
   /** always `Bearer` */
@@ -26,7 +26,9 @@ export class IntrospectionResponse {
   iss?: string;
   /** audience: `carrier-platform` */
   aud?: string;
-  /** id of the user */
+  /** id of the API key; absent for tokens of users */
+  client_id?: string;
+  /** id of the user or API key */
   sub?: string;
   /** id of the session */
   sid?: string;
@@ -40,14 +42,16 @@ export class IntrospectionResponse {
   username?: string;
   /** type of the user */
   user_type?: UserType;
-  /** carrier of a Carrier User */
+  /** carrier of a Carrier User or of their API key */
   carrier_id?: string;
+  /** carriers that an API key is limited to; null = all. Absent for tokens of users */
+  carrier_scope?: string[] | null;
   /** current roles */
   roles?: string[];
   /** authentication methods of the session (RFC 8176); `mfa` after two factors */
   amr?: string[];
   /** last time the user authenticated, in seconds since 1970 */
   auth_time?: number;
-  /** current permissions, separated by spaces; absent if there are none */
+  /** current permissions, separated by spaces, or absent; all known ones follow `*` */
   scope?: string;
 }

@@ -1,10 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import { type Actor, isOneself, isRestricted } from '../access/actor';
+import { type ActiveApiKey, type Actor, isOneself, isRestricted } from '../access/actor';
 import { holds } from '../access/permissions';
 import { mayReach } from '../access/scope';
+import { ApiKeysService } from '../api-keys/api-keys.service';
 import { secondsOf } from '../common/clock';
 import { AppError, invalid } from '../common/errors/app-error';
 import { type LiveLogin, LiveLoginsService } from '../logins/live-logins.service';
+import { RolesService } from '../roles/roles.service';
 import type { UserResponse } from '../users/users.dto';
 import type { AccessTokenClaims } from './access-tokens';
 import type { IntrospectionRequest, IntrospectionResponse } from './introspection.dto';
@@ -16,20 +18,41 @@ export class IntrospectionService {
   constructor(
     private readonly tokens: VerifiedTokens,
     private readonly logins: LiveLoginsService,
+    private readonly apiKeys: ApiKeysService,
+    private readonly roles: RolesService,
   ) {}
 
   /**
-   * Describes an active token. The response for an inactive token gives no reason, and is the same
-   * for a token of a user outside the actor's scope (RFC 7662 §2.2).
+   * Describes an active token or API key. The response for an inactive one gives no reason, and is
+   * the same for a token or key outside the actor's scope (RFC 7662 §2.2).
    * @throws request.invalid if the form contains credentials of another client than the header
    */
   async introspect(actor: Actor, { token, ...client }: IntrospectionRequest): Promise<IntrospectionResponse> {
     assertSameClient(actor, client);
+    if (this.apiKeys.isKey(token)) return this.introspectKey(actor, token);
     const claims = await this.claimsOf(token);
     const login = claims === null ? null : await this.logins.find(claims.sid, claims.sub);
     if (claims === null || login === null || isRestricted(login.user) || !mayIntrospect(actor, login.user))
       return { active: false };
-    return describe(claims, login);
+    return { ...describe(claims, login), ...(await this.scopeOf(login.permissions)) };
+  }
+
+  private async introspectKey(actor: Actor, token: string): Promise<IntrospectionResponse> {
+    const key = await this.apiKeys.findActive(token, null);
+    if (key === null || !mayIntrospectKey(actor, key)) return { active: false };
+    const { key_id, carrier_id, carrier_scope, permissions, expires_at } = key;
+    return {
+      ...{ active: true, client_id: key_id, sub: key_id, exp: secondsOf(expires_at) },
+      ...(carrier_id === null ? { carrier_scope } : { carrier_id, carrier_scope: [carrier_id] }),
+      ...(await this.scopeOf(permissions)),
+    };
+  }
+
+  /** Returns the member `scope`. Libraries do not know `*`, so it comes with what it stands for. */
+  private async scopeOf(permissions: readonly string[]): Promise<Pick<IntrospectionResponse, 'scope'>> {
+    const scope = permissions.includes('*') ? await this.roles.knownPermissions() : permissions;
+    // An empty scope is not allowed (RFC 6749 §3.3).
+    return scope.length === 0 ? {} : { scope: scope.join(' ') };
   }
 
   private async claimsOf(token: string): Promise<AccessTokenClaims | null> {
@@ -60,10 +83,16 @@ function mayIntrospect(actor: Actor, holder: UserResponse): boolean {
   return isOneself(actor, holder.user_id) || (holds(actor.permissions, 'token:introspect') && mayReach(actor, holder));
 }
 
+/** A caller sees the keys that `GET /auth/key/list` shows, and a key itself. */
+function mayIntrospectKey(actor: Actor, key: ActiveApiKey): boolean {
+  if (actor.actor_type === 'key' && actor.user_id === key.key_id) return true;
+  return holds(actor.permissions, 'token:introspect') && (isOneself(actor, key.created_by) || mayReach(actor, key));
+}
+
 /** Takes ids and times from the token, and everything else from the current login. */
 function describe(
   { iss, aud, sub, sid, jti, iat, exp }: AccessTokenClaims,
-  { user, session, permissions }: LiveLogin,
+  { user, session }: LiveLogin,
 ): IntrospectionResponse {
   const { user_type, carrier_id, roles } = user;
   return {
@@ -76,7 +105,5 @@ function describe(
     roles,
     amr: session.amr,
     auth_time: secondsOf(session.auth_time),
-    // An empty scope is not allowed (RFC 6749 §3.3).
-    ...(permissions.length === 0 ? {} : { scope: permissions.join(' ') }),
   };
 }

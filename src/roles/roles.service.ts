@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Actor, UserType } from '../access/actor';
 import { giveableRoles } from '../access/grant';
+import { ownPermissions } from '../access/permissions';
 import { AppError, invalid } from '../common/errors/app-error';
 import { type RoleListResponse, type RoleResponse, toRoleResponse } from './roles.dto';
 import { RolesRepository } from './roles.repository';
@@ -19,6 +20,12 @@ export interface Grants {
 @Injectable()
 export class RolesService {
   constructor(private readonly roles: RolesRepository) {}
+
+  /** Returns `*` and every permission that the service knows: its own, and those of roles. */
+  async knownPermissions(): Promise<string[]> {
+    const named = (await this.roles.listAll()).flatMap(({ permissions }) => permissions);
+    return [...new Set(['*', ...Object.keys(ownPermissions), ...named])];
+  }
 
   async list(): Promise<RoleListResponse> {
     const roles = await this.roles.listAll();

@@ -219,7 +219,7 @@ describe('API keys', () => {
       ['key.created', admin.user_id],
       ['key.revoked', admin.user_id],
     ]);
-    expect((await service.get('/user/list', { token: key })).body.code).toBe('auth.token_invalid');
+    expect((await service.get('/user/list', { token: key })).body.code).toBe('auth.key_invalid');
     for (const id of [randomUUID(), 'all', key]) {
       const { status, body } = await service.delete(`/auth/key/${id}`, admin);
       expect([status, body.code]).toEqual([404, id.length === 36 ? 'key.not_found' : 'request.not_found']);

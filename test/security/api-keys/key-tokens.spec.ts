@@ -31,9 +31,26 @@ describe('API keys as tokens', () => {
     expect(code(await service.post('/auth/logout', { body: { refresh_token: key } }))).toBe('401 auth.token_invalid');
     expect((await service.get('/user/list', { token: key })).status).toBe(200);
   });
+  it('names an unknown, an expired and a revoked API key as such, in either header (J22)', async () => {
+    const [expired, revoked] = [await createKey(service, ['*']), await createKey(service, ['*'])];
+    await service.rows('update keys set expires_at = now() where key_id = $1', [expired.key_id]);
+    expect((await service.delete(`/auth/key/${revoked.key_id}`, { token: service.admin.token })).status).toBe(204);
+    const unknown = `cik_${randomBytes(32).toString('base64url')}`;
+    for (const key of [expired.key, revoked.key, unknown])
+      for (const answer of [
+        await service.get('/user/list', { token: key, ip: '192.0.2.8' }),
+        await service.get('/user/list', { headers: { 'x-auth-token': key }, ip: '192.0.2.8' }),
+      ]) {
+        expect(code(answer)).toBe('401 auth.key_invalid');
+        expect(answer.headers['www-authenticate']).toBe('Bearer error="invalid_token"');
+        expect(answer.text).not.toContain('Log in again');
+      }
+  });
+
   it('responds alike to anything that looks like an API key, in any header (J22)', async () => {
     const { key } = await createKey(service, ['*']);
-    const wanted = visiblePart(await service.get('/user/list', { token: 'garbage', ip: '192.0.2.9' }));
+    const answerTo = async (token: string) => visiblePart(await service.get('/user/list', { token, ip: '192.0.2.9' }));
+    const wanted = { key: await answerTo('cik_garbage'), token: await answerTo('garbage') };
     const secret = key.slice(4);
     const last = key.at(-1) ?? '';
     const hash = createHash('sha256').update(key).digest();
@@ -70,7 +87,7 @@ describe('API keys as tokens', () => {
       for (const headers of [{ authorization: `Bearer ${form}` }, { 'x-auth-token': form }])
         expect([form, visiblePart(await service.get('/user/list', { headers: headers as never, ip }))]).toEqual([
           form,
-          wanted,
+          form.startsWith('cik_') ? wanted.key : wanted.token,
         ]);
     }
     expect((await service.get('/user/list', { token: key })).status).toBe(200);
