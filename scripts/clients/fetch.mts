@@ -34,7 +34,7 @@ for (let cursor: string | null | undefined; cursor !== null;) {
     ...(cursor ? { cursor } : {}),
   };
   const page = await take(client.GET('/user/list', { params: { query } }));
-  found.push(...page.items.map(({ name }) => name));
+  found.push(...page.items.map(({ user_id }) => user_id));
   cursor = page.next_cursor;
 }
 assert.equal(found.length, 2);

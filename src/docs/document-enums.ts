@@ -79,6 +79,7 @@ const enums: Record<string, NamedEnum> = {
       'last_seen_at',
       'status',
       'carrier_id',
+      'deleted_at',
     ],
     default: 'created_at',
     constants: 'USERS_BY',

@@ -167,6 +167,7 @@ const examples: Record<string, unknown> = {
   line: 2,
   cells: { user_type: 'carrier', carrier_id: 'acme', name: 'ada', email: 'ada.example.com' },
   version: 3,
+  params: { permission: 'user:delete' },
   per_page: 50,
   page: 1,
   next_cursor: page,

@@ -11,7 +11,7 @@ import { operationList } from '../../src/operations/operation-list';
 import { sessionList } from '../../src/sessions/session-list';
 import { mailList } from '../../src/user-mails/mail-list';
 import { parseBulkQuery } from '../../src/users-bulk/bulk-query';
-import { userList } from '../../src/users/user-list';
+import { deletedUserList, userList } from '../../src/users/user-list';
 import { document } from '../support/document';
 
 interface Schema {
@@ -34,7 +34,7 @@ interface Parameter {
 const ajv = new Ajv2020({ strict: false });
 addFormats(ajv);
 const lists: [string, ListSpec][] = [
-  ['/user/list', userList],
+  ['/user/list', deletedUserList],
   ['/auth/session/list', sessionList],
   ['/auth/key/list', apiKeyList],
   ['/audit/list', auditList],

@@ -92,7 +92,7 @@ describe('API keys', () => {
     for (const [method, url] of [
       ['DELETE', `/user/${user_id}`],
       ['DELETE', `/user/all?user_id=${user_id}`],
-      ['GET', '/user/list?deleted=true'],
+      ['GET', '/user/list?deleted=true&name=ada'],
       ['GET', '/audit/list'],
       ['GET', '/role/list'],
       ['GET', '/auth/key/list'],

@@ -48,14 +48,14 @@ describe('roles', () => {
     expect([made.status, made.headers['location'], made.body]).toEqual([
       201,
       `/role/${name}`,
-      { ...role, description: 'Looks at calls', built_in: false },
+      { ...role, description: 'Looks at calls', built_in: false, version: 1 },
     ]);
     expect((await service.get(`/role/${name}`, service.admin)).body).toEqual(made.body);
     expect((await service.get('/role/list', service.admin)).body.items).toContainEqual(made.body);
     const changed = await change(name, { description: null, permissions: ['calls:read'] });
     expect([changed.status, changed.body]).toEqual([
       200,
-      { ...role, description: '', permissions: ['calls:read'], built_in: false },
+      { ...role, description: '', permissions: ['calls:read'], built_in: false, version: 2 },
     ]);
     expect((await remove(name)).status).toBe(204);
     for (const gone of [await service.get(`/role/${name}`, service.admin), await change(name, {}), await remove(name)])

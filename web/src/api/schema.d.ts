@@ -2120,7 +2120,12 @@ export interface components {
              * @example must be an e-mail address
              */
             detail: string;
-            /** @description values in `detail`, such as `permission`, for texts that a client translates by `code` */
+            /**
+             * @description values in `detail`, such as `permission`, for texts that a client translates by `code`
+             * @example {
+             *       "permission": "user:delete"
+             *     }
+             */
             params?: {
                 [key: string]: unknown;
             };
@@ -4867,7 +4872,7 @@ export interface components {
          * @example created_at
          * @enum {string}
          */
-        UserSort: "created_at" | "updated_at" | "name" | "email" | "last_name" | "last_login_at" | "last_seen_at" | "status" | "carrier_id";
+        UserSort: "created_at" | "updated_at" | "name" | "email" | "last_name" | "last_login_at" | "last_seen_at" | "status" | "carrier_id" | "deleted_at";
         /**
          * @description Sort fields of sessions
          * @default created_at
@@ -12280,8 +12285,11 @@ export interface operations {
                  * @example true
                  */
                 deleted?: "true";
-                /** @description Sort field; nulls last, the id breaks ties */
-                order_by?: "created_at" | "updated_at" | "name" | "email" | "last_name" | "last_login_at" | "last_seen_at" | "status" | "carrier_id" | "deleted_at";
+                /**
+                 * @description Sort field; nulls last, the id breaks ties
+                 * @example created_at
+                 */
+                order_by?: components["schemas"]["UserSort"];
                 /**
                  * @description Direction of the sort
                  * @example desc
