@@ -3304,7 +3304,7 @@ export interface components {
                 [key: string]: unknown;
             };
             /**
-             * @description whether the user must change the password before any other request
+             * @description whether the user must change the password before any other request; voids nothing
              * @example false
              */
             must_change_password?: boolean;
@@ -3362,7 +3362,7 @@ export interface components {
             last_seen_at?: string | null;
             /**
              * Format: date-time
-             * @description time when the password was last set
+             * @description time when the password was last set or voided
              * @example 2026-11-20T13:00:00.000Z
              */
             password_changed_at?: string | null;
