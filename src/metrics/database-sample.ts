@@ -1,5 +1,6 @@
 import type { Gauge } from 'prom-client';
 import { monotonicMs } from '../common/clock';
+import { within } from '../common/within';
 
 /** Maximum time that a scrape waits for the database. */
 const patienceMs = 2_000;
@@ -26,12 +27,7 @@ export class DatabaseSample {
   async refresh(): Promise<void> {
     if (monotonicMs() < this.freshUntil) return;
     this.reading ??= this.update().finally(() => (this.reading = null));
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(() => resolve(this.clear()), patienceMs);
-    });
-    await Promise.race([this.reading, late]);
-    clearTimeout(timer);
+    await within(patienceMs, this.reading, () => this.clear());
   }
 
   private async update(): Promise<void> {

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { MessageChannel, receiveMessageOnPort, Worker } from 'node:worker_threads';
 import { Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { monotonicMs } from '../../common/clock';
+import { within } from '../../common/within';
 
 /** Limits of `PasswordStrength`, in milliseconds. */
 export interface StrengthLimits {
@@ -88,7 +89,7 @@ export class PasswordStrength implements OnApplicationShutdown {
     if (this.isClosed) return null;
     this.thread ??= this.start();
     const { worker, loaded } = this.thread;
-    if (!(await within(this.limits.loadMs, loaded))) return null;
+    if (!(await within(this.limits.loadMs, loaded, () => false))) return null;
     return this.ask(worker, { password: [...password].slice(0, checkedMax).join(''), words });
   }
 
@@ -136,15 +137,6 @@ export class PasswordStrength implements OnApplicationShutdown {
     this.thread = null;
     void worker.terminate();
   }
-}
-
-/** Returns false if the condition does not hold in time. */
-async function within(ms: number, condition: Promise<boolean>): Promise<boolean> {
-  let late: NodeJS.Timeout | undefined;
-  const timeout = new Promise<boolean>((resolve) => {
-    late = setTimeout(() => resolve(false), ms);
-  });
-  return Promise.race([condition, timeout]).finally(() => clearTimeout(late));
 }
 
 function strengthOf({ score, feedback }: Estimate): Strength {
