@@ -34,6 +34,7 @@ export class ActiveApiKeys {
 
   /**
    * Returns the active key with a hash, or null.
+   * @throws service.database_unavailable if the server may be an old primary
    * @param onRead called after the key is read from the database, at least once per minute of use
    */
   async find(token_hash: Buffer, onRead: (key: ActiveApiKeyRecord) => void): Promise<ActiveApiKey | null> {
@@ -41,6 +42,7 @@ export class ActiveApiKeys {
     const cached = this.notifications.isCurrent ? this.byHash.get(hash) : undefined;
     const readAt = monotonicMs();
     if (cached !== undefined && readAt < cached.validUntil) return cached.key;
+    await this.notifications.assertLease();
     const { invalidations } = this;
     const key = await this.apiKeys.findActive(token_hash);
     if (key === null) return null;

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
 import { type Caller, systemActorFor } from '../access/actor';
+import { Notifications } from '../database/notifications.service';
 import { EventsService } from '../events/events.service';
 import { type RefreshedSession, SessionsService } from '../sessions/sessions.service';
 import { UserMailsService } from '../user-mails/user-mails.service';
@@ -12,6 +13,7 @@ export class RefreshService {
     private readonly sessions: SessionsService,
     private readonly events: EventsService,
     private readonly mails: UserMailsService,
+    private readonly notifications: Notifications,
   ) {}
 
   /**
@@ -21,6 +23,7 @@ export class RefreshService {
    */
   async rotate(refresh_token: string, session_id: string | null, caller: Caller): Promise<RefreshedSession | null> {
     if (session_id !== null && this.sessions.sessionOf(refresh_token) !== session_id) return null;
+    await this.notifications.assertLease();
     // No transaction: the frequent case is one statement.
     const refreshed = await this.sessions.rotate(refresh_token);
     if (refreshed.outcome === 'reused') await this.end(refreshed.session_id, caller);

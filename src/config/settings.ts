@@ -18,7 +18,7 @@ const integer = (min: number, max: number) =>
     .regex(/^\d{1,10}$/, 'must be a whole number')
     .transform(Number)
     .pipe(z.number().min(min, `must be at least ${min}`).max(max, `must be at most ${max}`));
-const seconds = (fallback: number, max = 31_536_000) => integer(1, max).default(fallback);
+const seconds = (fallback: number, max = 31_536_000, min = 1) => integer(min, max).default(fallback);
 /** Accepts a number of days; 0 = never. */
 const days = (fallback: number, min = 1) =>
   integer(0, 36_500)
@@ -98,6 +98,11 @@ export const settings = z.object({
   DATABASE_POOL_MAX: integer(poolMinPerWorker, 1_000)
     .default(10)
     .describe('Maximum size of the connection pool of an instance, divided among its workers, at least 4 each'),
+  LIVE_LOGIN_LEASE_SECONDS: seconds(5, 300, 2).describe(
+    'Time after the last commit that the database server acknowledged for which the service checks tokens, ' +
+      '2 to 300 seconds; longer bridges a stall of replication, shorter bounds what an instance accepts that is ' +
+      'still connected to the old primary after a failover (docs/operations.md)',
+  ),
   WORKERS: z
     .string()
     .regex(/^(auto|\d{1,2})$/, { error: workersForm, abort: true })
@@ -173,12 +178,10 @@ export const settings = z.object({
   CARRIER_USER_SESSION_ABSOLUTE_SECONDS: seconds(2_592_000).describe(
     'Time after login when a Carrier User session expires',
   ),
-  FRESH_AUTH_SECONDS: integer(60, 86_400)
-    .default(300)
-    .describe(
-      'Time after a login or reauthentication in which the user may call sensitive operations ' +
-        '(`x-fresh-auth` in the API document); afterwards they require another reauthentication',
-    ),
+  FRESH_AUTH_SECONDS: seconds(300, 86_400, 60).describe(
+    'Time after a login or reauthentication in which the user may call sensitive operations ' +
+      '(`x-fresh-auth` in the API document); afterwards they require another reauthentication',
+  ),
   SESSIONS_PER_USER_MAX: integer(1, 1_000)
     .default(20)
     .describe('Maximum number of live sessions per user; a further login ends the least recently used session'),

@@ -53,10 +53,22 @@ const planner = '-c random_page_cost=1.1 -c max_parallel_workers_per_gather=0 -c
 const silenceMs = 16_000;
 
 const limits = {
-  requests: { stream: createSocket, options: `${planner} ${zone}`, ...requestTimeouts },
-  pooled: { stream: createSocket },
-  migrations: migrationSettings,
+  requests: { options: `${planner} ${zone}`, ...requestTimeouts },
+  pooled: {},
+  migrations: { stream: undefined, ...migrationSettings },
 };
+
+let generation = 0;
+
+/** Makes the pool close its connections before their next use: they may lead to an old primary. */
+export function replaceConnections(): void {
+  generation++;
+}
+
+/** Returns the settings of a pool that replaces connections without a response. */
+export function monitored() {
+  return { Client: QuietClient, stream: createSocket, connectionTimeoutMillis: 5_000, keepAlive: true };
+}
 
 /** Returns the data source options for the service, the tests and `ormconfig.ts`. */
 export function dataSourceOptions({ url, poolMax, purpose }: ConnectionSettings): DataSourceOptions {
@@ -65,14 +77,14 @@ export function dataSourceOptions({ url, poolMax, purpose }: ConnectionSettings)
     type: 'postgres',
     url,
     driver: { ...pg, Pool: MarkingPool },
-    applicationName: 'carrier-identity',
+    applicationName: 'carrier-identity requests',
     entities: [join(root, 'src', '**', '*.entity.{ts,js}')],
     migrations: [join(root, 'migrations', '*.{ts,js}')],
     migrationsTableName: 'migrations',
     migrationsTransactionMode: 'each',
     synchronize: false,
     logging: false,
-    extra: { Client: QuietClient, max: poolMax, connectionTimeoutMillis: 5_000, keepAlive: true, ...limits[purpose] },
+    extra: { max: poolMax, ...monitored(), ...limits[purpose] },
   };
 }
 
@@ -81,6 +93,8 @@ export function dataSourceOptions({ url, poolMax, purpose }: ConnectionSettings)
  * pool adds its listener too late: an `error` event before that would end the process.
  */
 class QuietClient extends Client {
+  readonly generation = generation;
+
   constructor(config?: string | ClientConfig) {
     super(config);
     this.on('error', () => undefined);
@@ -93,13 +107,21 @@ type OnConnected = (
   done: (release?: Error | boolean) => void,
 ) => void;
 
-/** Marks connection errors as driver errors. TypeORM wraps only the errors of statements. */
+/**
+ * Marks connection errors as driver errors: TypeORM wraps only the errors of statements. Closes
+ * connections from before the last `replaceConnections`.
+ */
 class MarkingPool extends Pool {
   override connect(): Promise<PoolClient>;
   override connect(onConnected: OnConnected): void;
   override connect(onConnected?: OnConnected): Promise<PoolClient> | void {
     if (onConnected === undefined) return super.connect();
-    super.connect((error, client, done) => onConnected(markDriverFault(error), client, done));
+    super.connect((error, client, done) => {
+      if (client === undefined || (client as PoolClient & QuietClient).generation === generation)
+        return onConnected(markDriverFault(error), client, done);
+      done(true);
+      this.connect(onConnected);
+    });
   }
 }
 

@@ -3,9 +3,13 @@ import { Client } from 'pg';
 import { monotonicMs } from '../common/clock';
 import { sql } from '../common/query/sql';
 import { newRequestId } from '../common/random';
+import { AppError } from '../common/errors/app-error';
 import { SharedRuns } from '../common/shared-runs';
+import { within } from '../common/within';
 import { CONFIG, type Config } from '../config/config';
 import { MetricsService } from '../metrics/metrics.service';
+import { CommitLease } from './commit-lease';
+import { replaceConnections } from './data-source';
 import { Database } from './database';
 import { listenerAge } from './database.metrics';
 
@@ -20,6 +24,8 @@ const probeTimeoutMs = 5_000;
 /** Carries a test message from the pool to the listening connection, once per connection. */
 const testChannel = 'instance_proof';
 const testTimeoutMs = 2_000;
+/** Differs between a primary and its promoted standby. */
+const serverSql = 'select pg_postmaster_start_time()::text as id';
 const reconnectMs = 100;
 const reconnectMaxMs = 2_000;
 
@@ -29,6 +35,8 @@ const reconnectMaxMs = 2_000;
  * Caches may be trusted while `isCurrent`: a recent probe succeeded on the connection. PostgreSQL
  * delivers in order, so all changes committed before the probe have arrived.
  * While the connection is lost, hangs or lags, `isCurrent` is false and requests read the database.
+ * A second connection to the same server renews the `CommitLease`. While commits wait for standbys,
+ * they do not block the notifications.
  */
 @Injectable()
 export class Notifications implements OnApplicationBootstrap, OnModuleDestroy {
@@ -36,6 +44,9 @@ export class Notifications implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly handlers = new Map<string, ((payload: string) => void)[]>();
   private readonly gapHandlers: (() => void)[] = [];
   private client: Client | null = null;
+  private committer: Client | null = null;
+  private readonly lease: CommitLease;
+  private renewal = Promise.resolve();
   private readonly probes = new SharedRuns(() => this.sendProbe());
   private trustedUntil = 0;
   /** time of the last response on the listening connection, at first the start of the process */
@@ -46,14 +57,12 @@ export class Notifications implements OnApplicationBootstrap, OnModuleDestroy {
   /** the current outage, with its start on the monotonic clock and its last logged reason */
   private outage: { since: number; reason: string | null } | null = null;
 
-  /** test message that has been sent but not received */
-  private test: { text: string; arrived: () => void } | null = null;
-
   constructor(
     @Inject(CONFIG) private readonly config: Config,
     private readonly database: Database,
     metrics: MetricsService,
   ) {
+    this.lease = new CommitLease(config.LIVE_LOGIN_LEASE_SECONDS * 1_000);
     metrics.beforeScrape(() => listenerAge.set((monotonicMs() - this.respondedAt) / 1_000));
   }
 
@@ -69,7 +78,18 @@ export class Notifications implements OnApplicationBootstrap, OnModuleDestroy {
 
   /** Whether all changes up to a moment ago have arrived. Cheap enough for every request. */
   get isCurrent(): boolean {
-    return monotonicMs() < this.trustedUntil;
+    return monotonicMs() < this.trustedUntil && this.lease.isHeld;
+  }
+
+  /**
+   * Rejects work that needs the newest state of the database if the server may be an old primary.
+   * Waits up to a second for a renewal of the lease, which can be late after a suspend.
+   * @throws service.database_unavailable
+   */
+  async assertLease(): Promise<void> {
+    const renewed = () => this.probes.run().then(() => this.renewal);
+    if (!this.lease.isHeld) await within(leaseMs, renewed(), () => undefined);
+    if (!this.lease.isHeld) throw new AppError('service.database_unavailable');
   }
 
   /**
@@ -77,7 +97,8 @@ export class Notifications implements OnApplicationBootstrap, OnModuleDestroy {
    * caches.
    */
   async caughtUp(): Promise<void> {
-    if (this.isCurrent) await withinLease(this.probes.run());
+    // Caches that are trusted now are no longer trusted after a second.
+    if (this.isCurrent) await within(leaseMs, this.probes.run(), () => undefined);
   }
 
   async onApplicationBootstrap(): Promise<void> {
@@ -88,29 +109,28 @@ export class Notifications implements OnApplicationBootstrap, OnModuleDestroy {
     this.stopped = true;
     clearTimeout(this.timer);
     this.trustedUntil = 0;
+    this.committer?.end().catch(() => undefined);
     await this.client?.end().catch(() => undefined);
   }
 
-  /** Never throws: without this connection the service reads the database instead of its caches. */
+  /** Never throws: without the connections, requests read the database until the lease ends. */
   private async connect(): Promise<void> {
-    const client = new Client({
-      connectionString: this.config.DATABASE_DIRECT_URL,
-      application_name: 'carrier-identity notifications',
-      connectionTimeoutMillis: probeTimeoutMs,
-      query_timeout: probeTimeoutMs,
-      keepAlive: true,
-    });
-    this.client = client;
-    client.on('error', (error) => this.lose(client, error));
-    client.on('end', () => this.lose(client, new Error('the connection was closed')));
+    const client = (this.client = this.open('notifications'));
+    const committer = this.open('lease');
     client.on('notification', ({ channel, payload = '' }) => {
-      if (channel === testChannel && payload === this.test?.text) this.test.arrived();
       this.handlers.get(channel)?.forEach((handler) => handler(payload));
     });
     try {
-      await client.connect();
+      await Promise.all([client.connect(), committer.connect()]);
       for (const channel of [testChannel, ...this.handlers.keys()]) await client.query(`listen ${channel}`);
-      await this.testDelivery();
+      const [one, other] = await Promise.all([client, committer].map((each) => each.query<{ id: string }>(serverSql)));
+      if (one?.rows[0]?.id !== other?.rows[0]?.id) throw new Error('the connections lead to different servers');
+      // Connections of the pool may still lead to an old primary.
+      replaceConnections();
+      // The commit is first: while commits wait, the test message can wait too.
+      await this.lease.take(committer, () => this.testDelivery(client));
+      if (this.client !== client) throw new Error('the connection was lost');
+      this.committer = committer;
       // Entries that were cached before, or are being read now, may have missed a change.
       this.emitGap();
       await this.probes.run();
@@ -119,15 +139,30 @@ export class Notifications implements OnApplicationBootstrap, OnModuleDestroy {
       this.scheduleProbe(client);
     } catch (error) {
       this.lose(client, error as Error);
+      committer.end().catch(() => undefined);
     }
   }
 
+  private open(purpose: string): Client {
+    const client = new Client({
+      connectionString: this.config.DATABASE_DIRECT_URL,
+      application_name: `carrier-identity ${purpose}`,
+      connectionTimeoutMillis: probeTimeoutMs,
+      query_timeout: probeTimeoutMs,
+      keepAlive: true,
+    });
+    client.on('error', (error) => this.lose(client, error));
+    return client.on('end', () => this.lose(client, new Error('the connection was closed')));
+  }
+
+  /** Replaces both connections, because the next ones may lead to another server. */
   private lose(client: Client, error: Error): void {
-    if (this.client !== client) return;
-    this.client = null;
+    const both = [this.client, this.committer];
+    if (!both.includes(client)) return;
+    this.client = this.committer = null;
     this.trustedUntil = 0;
     if (!this.stopped) this.emitGap();
-    client.end().catch(() => undefined);
+    for (const each of both) each?.end().catch(() => undefined);
     clearTimeout(this.timer);
     if (this.stopped) return;
     this.logLoss(error);
@@ -157,19 +192,16 @@ export class Notifications implements OnApplicationBootstrap, OnModuleDestroy {
    * Sends a test message through the pool of the requests. A pooler, or another database, accepts
    * LISTEN and responds to probes but delivers no notifications.
    */
-  private async testDelivery(): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    const arrived = new Promise<void>((resolve, reject) => {
-      this.test = { text: newRequestId(), arrived: resolve };
-      const hint = 'DATABASE_DIRECT_URL must bypass any pooler and lead to the database of DATABASE_URL';
-      timer = setTimeout(() => reject(new Error(`no notification arrived: ${hint}`)), testTimeoutMs);
+  private async testDelivery(client: Client): Promise<void> {
+    const text = newRequestId();
+    const arrived = new Promise<void>((resolve) => {
+      client.on('notification', ({ payload }) => payload === text && resolve());
     });
-    try {
-      await Promise.all([arrived, this.database.run(sql`select pg_notify(${testChannel}, ${this.test?.text})`)]);
-    } finally {
-      clearTimeout(timer);
-      this.test = null;
-    }
+    const sent = this.database.run(sql`select pg_notify(${testChannel}, ${text})`);
+    await within(testTimeoutMs, Promise.all([arrived, sent]), () => {
+      const hint = 'DATABASE_DIRECT_URL must bypass any pooler and lead to the database of DATABASE_URL';
+      throw new Error(`no notification arrived: ${hint}`);
+    });
   }
 
   private emitGap(): void {
@@ -187,23 +219,17 @@ export class Notifications implements OnApplicationBootstrap, OnModuleDestroy {
   }
 
   private async sendProbe(): Promise<void> {
-    const { client } = this;
-    if (client === null) return;
+    const { client, committer } = this;
+    if (client === null || committer === null) return;
     const startedAt = monotonicMs();
     try {
       await client.query('select 1');
       this.respondedAt = monotonicMs();
       if (this.client === client && !this.stopped) this.trustedUntil = startedAt + leaseMs;
+      if (this.lease.isDue)
+        this.renewal = this.lease.renew(committer).catch((error: Error) => this.lose(client, error));
     } catch (error) {
       this.lose(client, error as Error);
     }
   }
-}
-
-/** Waits for at most one lease. Caches that were trusted at the call are no longer trusted then. */
-async function withinLease(work: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const expired = new Promise<void>((resolve) => (timer = setTimeout(resolve, leaseMs)));
-  await Promise.race([work, expired]);
-  clearTimeout(timer);
 }

@@ -157,6 +157,8 @@ const examples: Record<string, unknown> = {
   'ServiceResponse.name': 'carrier-identity',
   'ServiceResponse.version': '1.0.0',
   'HealthResponse.version': '1.0.0',
+  'ReadinessResponse.version': '1.0.0',
+  overdue_jobs: 3,
   console: 'https://identity.example.net/console/',
   docs: 'https://identity.example.net/docs',
   openapi: 'https://identity.example.net/docs/openapi.json',

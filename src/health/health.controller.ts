@@ -2,10 +2,10 @@ import { Controller, Get, Head } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { Public } from '../access/allow.decorator';
 import { Endpoint } from '../common/http/endpoint.decorator';
-import { HealthResponse } from './health.dto';
+import { HealthResponse, ReadinessResponse } from './health.dto';
 import { HealthService } from './health.service';
 
-const readyRules = 'Responds with 503 while the database is unavailable, and from SIGTERM on.';
+const readyRules = 'Responds with 503 while the database is unavailable or read-only, and from SIGTERM on.';
 
 /** Health checks for load balancers and orchestrators. */
 @ApiTags('Health')
@@ -34,10 +34,10 @@ export class HealthController {
   @Public('none')
   @Endpoint({
     description: readyRules,
-    answer: { status: 200, type: HealthResponse, description: 'The service can handle requests' },
+    answer: { status: 200, type: ReadinessResponse, description: 'The service can handle requests' },
     errors: ['service.stopping'],
   })
-  getReadiness(): Promise<HealthResponse> {
+  getReadiness(): Promise<ReadinessResponse> {
     return this.health.ready();
   }
 
@@ -49,7 +49,7 @@ export class HealthController {
     answer: { status: 200, description: 'The service can handle requests' },
     errors: ['service.stopping'],
   })
-  headReadiness(): Promise<HealthResponse> {
+  headReadiness(): Promise<ReadinessResponse> {
     return this.getReadiness();
   }
 }

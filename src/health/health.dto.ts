@@ -6,6 +6,12 @@ export class HealthResponse {
   version!: string;
 }
 
+/** State of an instance that can handle requests. */
+export class ReadinessResponse extends HealthResponse {
+  /** jobs that have waited for more than a minute, such as mails; at most 1,000, absent if none */
+  overdue_jobs?: number;
+}
+
 /** URLs for clients and operators. */
 export class ServiceLinks {
   /** web console, unless `CONSOLE` is false */

@@ -2,7 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { AppError } from '../common/errors/app-error';
 import { Drain } from '../common/http/drain';
 import { version } from '../common/project';
-import type { HealthResponse } from './health.dto';
+import { within } from '../common/within';
+import { Notifications } from '../database/notifications.service';
+import type { HealthResponse, ReadinessResponse } from './health.dto';
 import { HealthRepository } from './health.repository';
 
 const timeoutMs = 3_000;
@@ -13,6 +15,7 @@ export class HealthService {
   constructor(
     private readonly repository: HealthRepository,
     private readonly drain: Drain,
+    private readonly notifications: Notifications,
   ) {}
 
   /** Returns `ok` whenever the process is running. */
@@ -21,22 +24,15 @@ export class HealthService {
   }
 
   /**
-   * Checks that the service is not stopping and that the database responds within 3 s.
+   * Checks that the service is not stopping and that the database responds within 3 s and
+   * acknowledges commits.
    * @throws service.stopping, service.database_unavailable
    */
-  async ready(): Promise<HealthResponse> {
+  async ready(): Promise<ReadinessResponse> {
     if (this.drain.isStopping) throw new AppError('service.stopping');
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_resolve, reject) => {
-      timer = setTimeout(() => reject(new AppError('service.database_unavailable')), timeoutMs);
-    });
-    try {
-      await Promise.race([this.repository.ping(), late]);
-      return { status: 'ok', version };
-    } catch {
-      throw new AppError('service.database_unavailable');
-    } finally {
-      clearTimeout(timer);
-    }
+    const unavailable = () => Promise.reject(new AppError('service.database_unavailable'));
+    const checks = Promise.all([this.repository.countOverdueJobs(), this.notifications.assertLease()]);
+    const [overdue_jobs] = await within(timeoutMs, checks, unavailable).catch(unavailable);
+    return { status: 'ok', version, ...(overdue_jobs > 0 && { overdue_jobs }) };
   }
 }

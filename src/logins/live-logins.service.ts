@@ -74,7 +74,10 @@ export class LiveLoginsService {
     notifications.onGap(() => this.forgetAll());
   }
 
-  /** Returns the login of a session, or null if the session ended or the user may not act. */
+  /**
+   * Returns the login of a session, or null if the session ended or the user may not act.
+   * @throws service.database_unavailable if the server may be an old primary
+   */
   async find(session_id: string, user_id: string): Promise<LiveLogin | null> {
     return this.cached(session_id, user_id) ?? this.read(session_id, user_id);
   }
@@ -94,6 +97,7 @@ export class LiveLoginsService {
   /** Reads the login from the database, and caches it. */
   async read(session_id: string, user_id: string): Promise<LiveLogin | null> {
     tokenLookups.database++;
+    await this.notifications.assertLease();
     // Otherwise a session with recent activity could appear to be expired.
     await this.notes.writeBefore(session_id);
     const read: Read = { askedAt: monotonicMs(), disturbed: false };

@@ -43,6 +43,8 @@ async function start(): Promise<void> {
     APP_SECRET: appSecret,
     SMTP_URL: mailbox.url,
     DATABASE_POOL_MAX: '8',
+    // One test terminates all connections faster than the lease for commits can be renewed.
+    LIVE_LOGIN_LEASE_SECONDS: '60',
     ...limits,
     ...admin,
   });

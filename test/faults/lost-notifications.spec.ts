@@ -17,7 +17,9 @@ describe('responses from memory with late or lost notifications', () => {
     service = await TestService.start();
     requests = await TcpProxy.start(service.config.DATABASE_URL);
     listening = await TcpProxy.start(service.config.DATABASE_URL);
-    instance = await ServiceProcess.beside(service, { DATABASE_URL: requests.url, DATABASE_DIRECT_URL: listening.url });
+    // The lease for commits uses DATABASE_DIRECT_URL too. It must not end while that hangs.
+    const urls = { DATABASE_URL: requests.url, DATABASE_DIRECT_URL: listening.url };
+    instance = await ServiceProcess.beside(service, { ...urls, LIVE_LOGIN_LEASE_SECONDS: '300' });
   });
   afterEach(async () => {
     await requests.restore();

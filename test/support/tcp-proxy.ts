@@ -11,7 +11,7 @@ export class TcpProxy {
   private releases: (() => void)[] = [];
   private swallowed: string | null = null;
 
-  private constructor(private readonly target: URL) {}
+  private constructor(private target: URL) {}
 
   /**
    * @param target URL of the server behind it, such as `postgres://user:password@127.0.0.1:5432/db`
@@ -44,6 +44,11 @@ export class TcpProxy {
       if (socket.writableEnded) socket.destroy();
       else socket.resetAndDestroy();
     await closed;
+  }
+
+  /** Forwards new connections to another server, and keeps open connections where they are. */
+  moveTo(target: string): void {
+    this.target = new URL(target);
   }
 
   /** Forwards nothing but keeps connections open and accepts new ones, like a hanging server. */

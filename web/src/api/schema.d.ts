@@ -1092,7 +1092,7 @@ export interface paths {
         };
         /**
          * Check whether the service can handle requests
-         * @description Responds with 503 while the database is unavailable, and from SIGTERM on.
+         * @description Responds with 503 while the database is unavailable or read-only, and from SIGTERM on.
          */
         get: operations["getReadiness"];
         put?: never;
@@ -1101,7 +1101,7 @@ export interface paths {
         options?: never;
         /**
          * Check whether the service can handle requests, without a body
-         * @description Responds with 503 while the database is unavailable, and from SIGTERM on.
+         * @description Responds with 503 while the database is unavailable or read-only, and from SIGTERM on.
          */
         head: operations["headReadiness"];
         patch?: never;
@@ -4205,6 +4205,26 @@ export interface components {
              * @example 1.0.0
              */
             version: string;
+        };
+        /** @description State of an instance that can handle requests. */
+        ReadinessResponse: {
+            /**
+             * @description always `ok`; an instance that cannot handle requests responds with 503
+             * @example ok
+             * @constant
+             */
+            status: "ok";
+            /**
+             * @description version of the service
+             * @example 1.0.0
+             */
+            version: string;
+            /**
+             * Format: int64
+             * @description jobs that have waited for more than a minute, such as mails; at most 1,000, absent if none
+             * @example 3
+             */
+            overdue_jobs?: number;
         };
         /** @description The logged-in user. */
         CurrentUserResponse: {
@@ -14031,7 +14051,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["HealthResponse"];
+                    "application/json": components["schemas"]["ReadinessResponse"];
                 };
             };
             400: components["responses"]["RequestInvalid"];

@@ -1,0 +1,124 @@
+import { until } from '../support/until';
+import { query } from '../support/embedded-postgres-sandbox';
+import { adminEmail, appSecret, password, type TestAnswer } from '../support/service';
+import { ReplicatedPostgres } from '../support/replicated-postgres';
+import { ServiceProcess } from '../support/service-process';
+import { TcpProxy } from '../support/tcp-proxy';
+
+jest.setTimeout(150_000);
+
+interface Login {
+  token: string;
+  refresh_token: string;
+  session_id: string;
+}
+
+describe('checks of tokens at a primary without standbys', () => {
+  let servers: ReplicatedPostgres;
+  let proxy: TcpProxy;
+  let instance: ServiceProcess;
+  let other: ServiceProcess | null = null;
+  beforeAll(async () => {
+    servers = await ReplicatedPostgres.start();
+    proxy = await TcpProxy.start(servers.primary);
+    instance = await start(proxy.url);
+  });
+  afterAll(async () => {
+    await Promise.all([instance.kill(), other?.kill()]);
+    await proxy.cut();
+    await servers.stop();
+  });
+
+  const start = (DATABASE_URL: string) =>
+    ServiceProcess.start({
+      DATABASE_URL,
+      PUBLIC_URL: 'http://localhost:3000',
+      APP_SECRET: appSecret,
+      ADMIN_EMAIL: adminEmail,
+      ADMIN_PASSWORD: password,
+      LOGIN_ATTEMPTS_PER_ADDRESS_PER_MINUTE: '0',
+      REQUESTS_PER_ADDRESS_PER_MINUTE: '0',
+      LIVE_LOGIN_LEASE_SECONDS: '2',
+    });
+  const logIn = async (at: ServiceProcess): Promise<Login> => {
+    const { body } = await at.send('POST', '/auth/login', { body: { login: adminEmail, password } });
+    return { token: body.access_token, refresh_token: body.refresh_token, session_id: body.session_id };
+  };
+  const check = ({ token }: Login) => instance.send('POST', '/auth/check-token', { body: { token } });
+
+  const unavailable = (answer: TestAnswer) => {
+    expect(answer).toMatchObject({ status: 503, body: { code: 'service.database_unavailable' } });
+    expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
+  };
+  /** Processes that renew the lease and wait for standbys. */
+  const waiting = async (): Promise<number[]> => {
+    const rows = await servers.onPrimary(`
+      select pid
+      from pg_stat_activity
+      where application_name = 'carrier-identity lease' and wait_event = 'SyncRep'`);
+    return rows.map(({ pid }) => pid as number);
+  };
+
+  /** Waits for another process that waits for standbys. */
+  const nextWaiting = async (last: number, meanwhile?: () => Promise<void>): Promise<number> => {
+    let next: number | undefined;
+    await until(async () => {
+      await meanwhile?.();
+      return (next = (await waiting()).find((pid) => pid !== last)) !== undefined;
+    });
+    return next as number;
+  };
+
+  it('checks no tokens while standbys are frozen, also if commits of the role do not wait (F40)', async () => {
+    const login = await logIn(instance);
+    expect((await check(login)).status).toBe(200);
+    await servers.onPrimary('alter role carrier_identity set synchronous_commit = off');
+    await servers.waitFor('a_frozen_standby');
+    await until(async () => (await check(login)).status !== 200);
+    unavailable(await check(login));
+
+    // A canceled wait is no acknowledgement, although the commit succeeds with a warning. The
+    // second commit has just begun: it would renew the lease.
+    const first = await nextWaiting(0);
+    await servers.onPrimary(`select pg_cancel_backend(${first})`);
+    const second = await nextWaiting(first);
+    await servers.onPrimary(`select pg_cancel_backend(${second})`);
+    const third = await nextWaiting(second, async () => unavailable(await check(login)));
+    // The process does not wait on when a new connection has replaced it.
+    await nextWaiting(third);
+    await until(async () => !(await waiting()).includes(third));
+    unavailable(await check(login));
+
+    await servers.waitFor('*');
+    await servers.onPrimary('alter role carrier_identity reset synchronous_commit');
+    await instance.ready();
+    expect((await check(login)).status).toBe(200);
+  });
+
+  it('rejects a session that ended on the new primary, first with 503, then with 401 (F5, F40)', async () => {
+    const [kept, ended] = [await logIn(instance), await logIn(instance)];
+    expect([(await check(kept)).status, (await check(ended)).status]).toEqual([200, 200]);
+
+    const stored = `select 1 from sessions where session_id in ('${kept.session_id}', '${ended.session_id}')`;
+    await until(async () => (await query(servers.standby, stored)).length === 2);
+    await servers.promote();
+    other = await start(servers.standby);
+    const path = `/auth/session/${ended.session_id}`;
+    expect((await other.send('DELETE', path, { token: kept.token })).status).toBe(204);
+
+    // Only the lease can stop the old instance: nothing has told it about the failover.
+    await until(async () => (await check(ended)).status !== 200);
+    const { token, refresh_token } = kept;
+    unavailable(await check(ended));
+    unavailable(await check(kept));
+    unavailable(await instance.send('POST', '/auth/check-token', { body: { refresh_token } }));
+    unavailable(await instance.send('GET', '/user', { token }));
+    unavailable(await instance.send('GET', '/health/ready'));
+
+    // No connection is closed: the instance itself must replace its connections.
+    proxy.moveTo(servers.standby);
+    await instance.ready();
+    await until(async () => (await check(kept)).status === 200);
+    expect((await check(ended)).status).toBe(401);
+  });
+});
