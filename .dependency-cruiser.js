@@ -22,6 +22,8 @@ const LAYERS = [
 const OPEN = ['common', 'config', 'access'];
 /** Access to the database, for repositories. */
 const DATABASE = '^src/database/database\\.ts$';
+/** Settings of connections, for the pool of the jobs. */
+const CONNECTIONS = '^src/database/data-source\\.ts$';
 const PUBLIC_FILES = String.raw`(\.(module|service|events|dto|decorator|interceptor|sql|metrics)|/user-fields)\.ts$`;
 
 const folders = (names) => `^src/(${names.join('|')})/`;
@@ -58,7 +60,7 @@ module.exports = {
       'Across features, import only *.module, *.service, *.events, *.dto, *.sql, *.metrics, *.decorator, ' +
         '*.interceptor and user-fields. A repository, entity or controller is private to its feature.',
       { path: '^src/([^/]+)/', pathNot: '^src/(cli|cluster)/' },
-      { path: '^src/[^/]+/', pathNot: ['^src/$1/', folders(OPEN), PUBLIC_FILES, DATABASE] },
+      { path: '^src/[^/]+/', pathNot: ['^src/$1/', folders(OPEN), PUBLIC_FILES, DATABASE, CONNECTIONS] },
     ),
     rule(
       'database-by-repositories',

@@ -1,18 +1,19 @@
-import { DatabaseError, Pool, type PoolClient } from 'pg';
+import { type Client, DatabaseError, Pool, type PoolClient } from 'pg';
 
 /**
  * SQLSTATE cannot_connect_now, one of the few errors after which the worker retries a statement.
  */
 const retriedState = '57P03';
-const lostConnection = /^(08|53|57P)/;
+/** Lost connections, read-only servers and time limits. */
+const temporary = /^(08|25006|53|55P03|57)/;
 
 type Done = (release?: Error | boolean) => void;
 type OnConnected = (error: Error | undefined, client: PoolClient | undefined, done: Done) => void;
 
 /**
- * Connection pool of the worker. Gives the error of a lost connection a code after which the worker
- * retries. Without the code, a job whose result could not be stored would stay locked for four
- * hours and then run again.
+ * Connection pool of the worker. Gives temporary errors a code after which the worker retries.
+ * Without the code, a job whose result could not be stored would stay locked for four hours and
+ * then run again.
  * @see https://github.com/graphile/worker/issues/210
  */
 export class JobsPool extends Pool {
@@ -31,12 +32,14 @@ function withRetriedErrors(client: PoolClient): PoolClient {
   prepared.add(client);
   const query = client.query.bind(client) as (...args: unknown[]) => Promise<unknown>;
   const retrying = (...args: unknown[]) =>
-    query(...args)?.catch?.((error: unknown) => Promise.reject(retriedError(error)));
+    query(...args)?.catch?.((error: unknown) => Promise.reject(retriedError(error, client as PoolClient & Client)));
   return Object.assign(client, { query: retrying as typeof client.query });
 }
 
-function retriedError(error: unknown): Error {
+function retriedError(error: unknown, client?: Client): Error {
   const failure = error instanceof Error ? error : new Error(String(error));
-  const isResponse = failure instanceof DatabaseError && !lostConnection.test(failure.code ?? '');
+  // The server is read-only, and the next connection may lead to the new primary.
+  if ((error as DatabaseError).code === '25006') void client?.end();
+  const isResponse = failure instanceof DatabaseError && !temporary.test(failure.code ?? '');
   return isResponse ? failure : Object.assign(failure, { code: retriedState });
 }

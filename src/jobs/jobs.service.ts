@@ -17,9 +17,11 @@ import {
   Logger as WorkerLogger,
   type WorkerPool,
 } from 'graphile-worker';
+import type { ClientBase } from 'pg';
 import { runsJobs } from '../common/instance';
 import { LoggedError } from '../common/log';
 import { CONFIG, type Config } from '../config/config';
+import { monitored, requestTimeouts } from '../database/data-source';
 import { showPool } from '../database/database.metrics';
 import { MetricsService } from '../metrics/metrics.service';
 import { JobsPool } from './jobs-pool';
@@ -37,6 +39,7 @@ const stopTimeoutMs = 4_000;
 /** A job that is locked for longer is considered abandoned by a killed process. */
 const abandonedAfterSeconds = 300;
 const releaseEveryMs = 60_000;
+const probeEveryMs = 5_000;
 
 /**
  * Runs work that must survive a crash of this process. Jobs are stored in PostgreSQL, in the
@@ -125,6 +128,8 @@ export class JobsService implements OnApplicationBootstrap, OnModuleDestroy, OnA
       connectionString: this.config.DATABASE_DIRECT_URL,
       max: 4,
       application_name: 'carrier-identity jobs',
+      ...monitored(),
+      ...requestTimeouts,
     });
     const onError = (error: Error) => this.logger.warn(`jobs: lost a connection: ${error.message}`);
     this.pool.on('error', onError).on('connect', (client) => client.on('error', onError));
@@ -132,6 +137,7 @@ export class JobsService implements OnApplicationBootstrap, OnModuleDestroy, OnA
     events.on('pool:create', ({ workerPool }) => {
       this.workers = workerPool;
     });
+    events.on('pool:listen:success', ({ client }) => probe(client));
     this.runner = await run({
       events,
       pgPool: this.pool,
@@ -180,4 +186,10 @@ export class JobsService implements OnApplicationBootstrap, OnModuleDestroy, OnA
       this.logger.warn({ msg, job_id: (job as { id: string } | undefined)?.id, ...fields });
     });
   }
+}
+
+/** Probes the connection that is told of new jobs. Silent connections are closed after 16 s. */
+function probe(client: ClientBase): void {
+  const query = () => client.query('select 1').then(() => probe(client));
+  setTimeout(() => void query().catch(() => undefined), probeEveryMs).unref();
 }

@@ -63,7 +63,7 @@ describe('the metrics', () => {
   });
 
   it('exposes the metrics of each alert', () => {
-    expect(alerts).toHaveLength(10);
+    expect(alerts).toHaveLength(11);
     for (const { alert, expr } of alerts) {
       const used = metricsIn(expr);
       expect([alert, used.length]).not.toEqual([alert, 0]);

@@ -21,7 +21,7 @@ export class Cluster {
       ACCESS_TOKEN_TTL_SECONDS: '3600',
     };
     const secrets = { APP_SECRET: appSecret, ADMIN_EMAIL: adminEmail, ADMIN_PASSWORD: password };
-    const sql = new Pool({ connectionString: url, max: 4 });
+    const sql = new Pool({ connectionString: url, max: 4, application_name: 'tests' });
     sql.on('error', () => undefined);
     return new Cluster({ DATABASE_URL: url, PUBLIC_URL: 'http://localhost:3000', ...secrets, ...limits }, sql, drop);
   }
