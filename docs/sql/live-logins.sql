@@ -48,6 +48,7 @@ select
   extract(epoch from now() - coalesce(sessions.auth_time, sessions.created_at))::float8 * 1000 as auth_age_ms,
   host(sessions.ip) as session_ip,
   sessions.user_agent as session_user_agent,
+  sessions.token_grant,
   array(
     select distinct unnest(roles.permissions) from roles where roles.name = any(users.roles)
   ) as permissions,
@@ -76,7 +77,7 @@ where sessions.session_id = $1::uuid
   and users.status = 'active'
   and users.deleted_at is null;
 
--- findActing(user_id)
+-- findActing(user_id, other_id)
 select
   users.user_id,
   users.user_type,
@@ -119,11 +120,13 @@ select
   ) as permissions,
   array(
     select distinct unnest(roles.may_grant) from roles where roles.name = any(users.roles)
-  ) as may_grant
+  ) as may_grant,
+  sessions.token_grant
 from users
 join user_logins on user_logins.user_id = users.user_id
 join user_seen on user_seen.user_id = users.user_id
-where users.user_id = $1::uuid and users.status = 'active' and users.deleted_at is null;
+left join sessions on sessions.session_id = $1::uuid
+where users.user_id = $2::uuid and users.status = 'active' and users.deleted_at is null;
 
 -- note([ { session_id: other_id, user_id: user_id, ago_ms: 500 } ], { system: 1800, carrier: 360...
 with

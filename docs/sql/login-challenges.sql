@@ -17,7 +17,8 @@ with surplus as (
     ))
 )
 insert into login_challenges (
-  challenge_hash, user_id, password_changed_at, counter_address, renewal, ip, user_agent, expires_at
+  challenge_hash, user_id, password_changed_at, counter_address, renewal, token_grant, ip, user_agent,
+  expires_at
 )
 values (
   $5::bytea,
@@ -25,14 +26,18 @@ values (
   $7::timestamptz,
   $8::text,
   $9::jsonb,
-  $10::inet,
-  $11::text,
-  now() + $12::integer * interval '1 second'
+  $10::jsonb,
+  $11::inet,
+  $12::text,
+  now() + $13::integer * interval '1 second'
 );
 
 -- find(hash, 5)
-select challenge_hash, user_id, password_changed_at, counter_address, renewal
+select
+  challenge_hash, user_id, login_challenges.password_changed_at, counter_address, renewal, token_grant,
+  users.carrier_id
 from login_challenges
+join users using (user_id)
 where challenge_hash = $1::bytea
   and expires_at > now()
   and wrong_codes < $2::integer;

@@ -1,20 +1,20 @@
 -- The statements of LoginsRepository, as they are sent.
 -- Written by `npm run generate` from the examples in test/sql/logins.ts.
 
--- findId({ login: 'user@example.com' })
-select users.user_id
+-- findClaimed({ login: 'user@example.com' })
+select users.user_id, users.carrier_id
 from users
 where lower(users.email) = $1::text and users.deleted_at is null
 limit 1;
 
--- findId({ login: 'example' })
-select users.user_id
+-- findClaimed({ login: 'example' })
+select users.user_id, users.carrier_id
 from users
 where lower(users.name) = $1::text and users.deleted_at is null
 limit 1;
 
--- findId({ user_id: user_id })
-select users.user_id
+-- findClaimed({ user_id: user_id })
+select users.user_id, users.carrier_id
 from users
 where users.user_id = $1::uuid and users.deleted_at is null
 limit 1;
@@ -131,6 +131,9 @@ select
   end as rejection,
   second_factors,
   carrier_id,
+  array(
+    select distinct unnest(roles.permissions) from roles where roles.name = any(users.roles)
+  ) as permissions,
   now() as locked_at
 from users, (select set_config('lock_timeout', '2s', true) offset 0) patience
 where user_id = $3::uuid
@@ -146,6 +149,9 @@ select
   end as rejection,
   second_factors,
   carrier_id,
+  array(
+    select distinct unnest(roles.permissions) from roles where roles.name = any(users.roles)
+  ) as permissions,
   now() as locked_at
 from users, (select set_config('lock_timeout', '2s', true) offset 0) patience
 where user_id = $2::uuid
@@ -160,7 +166,10 @@ select
     then 'auth.ip_not_allowed'
   end as rejection,
   second_factors,
-  carrier_id
+  carrier_id,
+  array(
+    select distinct unnest(roles.permissions) from roles where roles.name = any(users.roles)
+  ) as permissions
 from users
 where user_id = $3::uuid;
 

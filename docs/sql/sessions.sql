@@ -4,14 +4,14 @@
 -- insert(session)
 insert into sessions (
   session_id, user_id, user_type, carrier_id, refresh_token_hash, refreshed_at, ip, user_agent, amr, auth_time,
-  expires_at, absolute_expires_at
+  token_grant, expires_at, absolute_expires_at
 )
 values (
   $1::uuid, $2::uuid, $3, $4,
   $5, now(), $6::inet, $7,
-  $8::text[], $9::timestamptz,
-  now() + least($10::integer, $11::integer) * interval '1 second',
-  now() + $12::integer * interval '1 second'
+  $8::text[], $9::timestamptz, $10::jsonb,
+  now() + least($11::integer, $12::integer) * interval '1 second',
+  now() + $13::integer * interval '1 second'
 )
 returning expires_at;
 
@@ -22,6 +22,12 @@ set
   amr = amr || array(select method from unnest($1::text[]) method where method <> all(amr))
 where session_id = $2::uuid and (sessions.ended_at is null and sessions.expires_at > now())
 returning amr, auth_time;
+
+-- replaceGrant(other_id, null, { permissions: [ 'user:read' ] })
+update sessions
+set token_grant = $1::jsonb
+where session_id = $2::uuid and token_grant is not distinct from $3::jsonb
+returning 1;
 
 -- find(other_id, { scope: limited, others: true })
 select

@@ -1,3 +1,6 @@
+import type { Portal } from './portal';
+import type { TokenGrant } from './token-grant';
+
 /** The origin of a request. */
 export interface Caller {
   /** IP address of the client, from `X-Forwarded-For` only behind a trusted proxy */
@@ -5,6 +8,12 @@ export interface Caller {
   /** at most 512 characters, without control characters */
   user_agent: string | null;
   request_id: string | null;
+  /** portal that forwards the request; `callerFor` decides whether `ip` is that of its user */
+  portal?: Portal;
+  /** API key of the portal whose user this is */
+  client_id?: string;
+  /** limits that the request asks for */
+  asked?: TokenGrant;
 }
 
 /** The two kinds of users. */
@@ -38,6 +47,8 @@ export interface Actor extends Caller {
   /** a second factor is required now and none is enrolled; false for API keys and the service */
   must_enroll_second_factor: boolean;
   session_id: string | null;
+  /** audiences of the session; absent = this service */
+  audience?: readonly string[] | undefined;
   /** last time the user authenticated in the session; null for API keys and the service itself */
   auth_time: Date | null;
   /**
@@ -48,7 +59,7 @@ export interface Actor extends Caller {
 }
 
 /** The session of an actor. */
-type ActorSession = Pick<Actor, 'session_id' | 'auth_time' | 'fresh_until'>;
+type ActorSession = Pick<Actor, 'session_id' | 'audience' | 'auth_time' | 'fresh_until'>;
 
 /** API keys and the service itself never log in. */
 const noAuthentication = { auth_time: null, fresh_until: null };
@@ -86,10 +97,10 @@ export function actorOf({ user, permissions, may_grant }: ActingUser, session: A
   const { must_change_password, must_enroll_second_factor } = user;
   const rights = isRestricted(user) ? { roles: [], permissions: [], may_grant: [] } : { roles, permissions, may_grant };
   const { ip, user_agent, request_id } = origin;
-  const { session_id, auth_time, fresh_until } = session;
+  const { session_id, audience, auth_time, fresh_until } = session;
   const identity = { user_id, created_by: null, user_type, carrier_id, carrier_scope };
   const duties = { must_change_password, must_enroll_second_factor };
-  const login = { session_id, auth_time, fresh_until };
+  const login = { session_id, audience, auth_time, fresh_until };
   return { actor_type: 'user', ...identity, ...duties, ...rights, ...login, ip, user_agent, request_id };
 }
 

@@ -1,5 +1,5 @@
 import { applyDecorators, SetMetadata } from '@nestjs/common';
-import { ApiBasicAuth, ApiBearerAuth, ApiExtension, ApiSecurity } from '@nestjs/swagger';
+import { ApiBasicAuth, ApiBearerAuth, ApiExtension, ApiHeaders, ApiSecurity } from '@nestjs/swagger';
 import { CheckFresh } from './fresh';
 import { holds, type Permission } from './permissions';
 
@@ -26,6 +26,10 @@ export interface AccessRule {
    * form (RFC 6749 §2.3.1)
    */
   clientCredentials?: boolean;
+  /** also accepts tokens for other audiences: the route only describes tokens */
+  anyAudience?: boolean;
+  /** accepts the API key of a portal that forwards the request */
+  portal?: boolean;
   /**
    * rate limit per address; by default `requests` on public routes and no limit on other routes.
    * `failures`: the handler counts failed token checks
@@ -68,6 +72,7 @@ export function Allow(
     | 'limit'
     | 'apiKeys'
     | 'clientCredentials'
+    | 'anyAudience'
     | 'fresh'
   > = {},
 ): MethodDecorator {
@@ -85,10 +90,17 @@ export function Allow(
   );
 }
 
-/** Makes a route public. A test lists all public routes. */
-export function Public(limit: NonNullable<AccessRule['limit']> = 'requests'): MethodDecorator {
-  const rule: AccessRule = { login: null, limit };
+/** Makes a route public, and with `portal` open to portals. A test lists all public routes. */
+export function Public(limit: NonNullable<AccessRule['limit']> = 'requests', portal = false): MethodDecorator {
+  const rule: AccessRule = { login: null, limit, portal };
   // A token check reads the token from the same headers, and works without one.
   const tokens = limit === 'failures' ? [ApiSecurity({}), ApiBearerAuth('bearer'), ApiSecurity('x-auth-token')] : [];
+  if (portal) tokens.push(ApiHeaders(portalHeaders));
   return applyDecorators(SetMetadata(accessRule, rule), ...tokens, ApiExtension('x-permission', 'none'));
 }
+
+const inScope = 'For users within its scope, limits and rules for addresses apply to `X-User-Address`.';
+const portalHeaders = [
+  { name: 'X-Api-Key', required: false, description: `API key of a portal, with \`login:forward\`. ${inScope}` },
+  { name: 'X-User-Address', required: false, description: 'IP address of the user; required with `X-Api-Key`' },
+];

@@ -2,11 +2,14 @@ import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { clientAddress } from '../common/ip';
 import type { Actor, Caller } from './actor';
+import type { Portal } from './portal';
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** actor of the request; the guard sets it on routes with `@Allow` */
     actor?: Actor;
+    /** portal that forwards the request; the guard sets it on routes for portals */
+    portal?: Portal;
   }
 }
 
@@ -22,6 +25,7 @@ export function callerOf(request: FastifyRequest): Caller {
     ip: clientAddress(request.ip),
     user_agent: user_agent === undefined || user_agent === '' ? null : user_agent.toWellFormed(),
     request_id: request.id,
+    ...(request.portal && { portal: request.portal }),
   };
 }
 

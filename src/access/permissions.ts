@@ -20,6 +20,7 @@ export const ownPermissions = {
   'audit:read': 'Read the audit log within the scope',
   'key:manage': 'Create, read and revoke API keys',
   'token:introspect': 'Introspect tokens of other users',
+  'login:forward': 'Speak for the addresses of users within the scope who log in through a portal',
 } as const;
 
 /** A permission of the service itself. */

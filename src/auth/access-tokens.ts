@@ -1,9 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { JwtService } from '@nestjs/jwt';
 import type { KeyObject } from 'node:crypto';
-import type { UserType } from '../access/actor';
+import type { Caller, UserType } from '../access/actor';
+import { isLimited, ownAudience, type TokenGrant } from '../access/token-grant';
 import { clockToleranceSeconds, currentTime, secondsOf } from '../common/clock';
-import { AppError } from '../common/errors/app-error';
+import { AppError, invalid } from '../common/errors/app-error';
 import { newId } from '../common/random';
 import { CONFIG, type Config, serviceUrl } from '../config/config';
 import { SigningKeysService } from '../signing-keys/signing-keys.service';
@@ -11,14 +12,18 @@ import { SigningKeysService } from '../signing-keys/signing-keys.service';
 /** Claims of an access token (RFC 9068): ids and technical values only. */
 export interface AccessTokenClaims {
   iss: string;
-  aud: string;
+  aud: string | string[];
   sub: string;
+  /** API key of a portal, else `carrier-platform`; absent in tokens of older releases */
+  client_id?: string;
   sid: string;
   jti: string;
   iat: number;
   exp: number;
   user_type: UserType;
-  roles: string[];
+  /** absent in limited tokens, which contain permissions instead */
+  roles?: string[];
+  permissions?: string[];
   carrier_id?: string;
   /** authentication methods of the session (RFC 8176); absent in tokens of older releases */
   amr?: string[];
@@ -32,21 +37,23 @@ export interface TokenSubject {
   session_id: string;
   user_type: UserType;
   roles: string[];
+  /** limits of the token; null = none */
+  grant?: TokenGrant | null;
+  /** permissions within the grant */
+  permissions?: string[];
   carrier_id: string | null;
   amr: string[];
   auth_time: Date;
 }
 
-/** The audience of all access tokens: every module of the platform. */
-const tokenAudience = 'carrier-platform';
-const tokenMax = 4_096;
+const tokenMax = 8_192;
 const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /** Signs and verifies access tokens. Does not check whether the session has ended. */
 @Injectable()
 export class AccessTokens {
   /** options of every verification */
-  readonly rules: { algorithms: ['ES256']; issuer: string; audience: string; clockTolerance: number };
+  readonly rules: { algorithms: ['ES256']; issuer: string; audience: [string, ...string[]]; clockTolerance: number };
 
   constructor(
     private readonly jwt: JwtService,
@@ -56,28 +63,28 @@ export class AccessTokens {
     this.rules = {
       algorithms: ['ES256'],
       issuer: serviceUrl(config),
-      audience: tokenAudience,
+      audience: [ownAudience, ...config.TOKEN_AUDIENCES],
       clockTolerance: clockToleranceSeconds,
     };
   }
 
   /** Signs a token for a session. */
-  sign({ user_id, session_id, user_type, roles, carrier_id, amr, auth_time }: TokenSubject): {
-    access_token: string;
-    expires_in: number;
-  } {
+  sign(subject: TokenSubject): { access_token: string; expires_in: number } {
+    const { user_id, session_id, user_type, roles, carrier_id, amr, auth_time } = subject;
+    const { grant = null, permissions } = subject;
     const { kid, private_key } = this.signingKeys.signingKey();
     const expires_in = this.config.ACCESS_TOKEN_TTL_SECONDS;
     const iat = secondsOf(currentTime());
     const times = { jti: newId(), iat, exp: iat + expires_in };
     const claims = {
       iss: this.rules.issuer,
-      aud: tokenAudience,
+      aud: grant?.audience ?? ownAudience,
       sub: user_id,
+      client_id: grant?.client_id ?? ownAudience,
       sid: session_id,
       ...times,
       user_type,
-      roles,
+      ...(isLimited(grant) ? { permissions } : { roles }),
       ...(carrier_id === null ? {} : { carrier_id }),
       amr,
       auth_time: secondsOf(auth_time),
@@ -86,6 +93,15 @@ export class AccessTokens {
     // Pass a KeyObject: jsonwebtoken would parse a PEM string on each call.
     const access_token = this.jwt.sign(claims, { privateKey: private_key as never, algorithm: 'ES256', header });
     return { access_token, expires_in };
+  }
+
+  /** Adds the limits that a request asks for. @throws request.invalid for an unknown audience */
+  limited(caller: Caller, { audience, permissions }: TokenGrant): Caller {
+    const detail = 'must contain only carrier-platform and names of TOKEN_AUDIENCES';
+    if (audience?.every((name) => this.rules.audience.includes(name)) === false)
+      throw invalid({ pointer: '/audience', code: 'field.not_allowed', detail });
+    const asked = { ...(audience && { audience }), ...(permissions && { permissions }) };
+    return isLimited(asked) ? { ...caller, asked } : caller;
   }
 
   /** Returns the claims of a valid token. @throws auth.token_invalid */
@@ -127,7 +143,9 @@ export class AccessTokens {
     const times = [claims.iat, claims.exp].every((time) => Number.isSafeInteger(time) && time > 0);
     const ids = [claims.sub, claims.sid].every((id) => typeof id === 'string' && uuidForm.test(id));
     const future = claims.iat > currentTime().getTime() / 1_000 + clockToleranceSeconds;
-    if (!times || !ids || future || typeof claims.aud !== 'string') throw new AppError('auth.token_invalid');
+    // Only limited tokens have a list of audiences.
+    const aud = typeof claims.aud === 'string' || Array.isArray(claims.permissions);
+    if (!times || !ids || future || !aud) throw new AppError('auth.token_invalid');
     return claims;
   }
 

@@ -37,6 +37,7 @@ export class ActorsService {
   }
 }
 
-function sessionOf({ session, fresh_until }: LiveLogin): Pick<Actor, 'session_id' | 'auth_time' | 'fresh_until'> {
-  return { session_id: session.session_id, auth_time: session.auth_time, fresh_until };
+function sessionOf({ session, grant, fresh_until }: LiveLogin): Parameters<typeof actorOf>[1] {
+  const { session_id, auth_time } = session;
+  return { session_id, audience: grant?.audience, auth_time, fresh_until };
 }

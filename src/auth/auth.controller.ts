@@ -35,7 +35,7 @@ export class AuthController {
   /** Log in */
   @Post('auth/login')
   @HttpCode(200)
-  @Public('login')
+  @Public('login', true)
   @UseGuards(CookieTransportGuard)
   @RouteConfig({ triesPassword: true, awaitsInvalidation: 'none' })
   @Endpoint({
@@ -43,12 +43,15 @@ export class AuthController {
       'By name or e-mail address. ' +
       'An unknown user, a wrong password, a disabled user and an invited user get the same response. ' +
       'If the user has a second factor, the right password returns 401 with the code `auth.second_factor_required` ' +
-      'and a `challenge` for `POST /auth/second-factor`.',
+      'and a `challenge` for `POST /auth/second-factor`. ' +
+      '`audience` and `permissions` limit the tokens of the session. Such tokens contain `permissions` instead of ' +
+      '`roles`, and grant no more than these permissions here and in all modules.',
     answer: { status: 200, type: LoginResponse, description: 'A new session with its tokens' },
     errors: [
       'auth.invalid_credentials',
       'auth.second_factor_required',
       'auth.ip_not_allowed',
+      'auth.scope_exceeded',
       'auth.cross_origin',
       'auth.too_many_attempts',
       'service.overloaded',
@@ -66,7 +69,7 @@ export class AuthController {
   @Post('auth/check-token')
   @HttpCode(200)
   @Header('content-type', 'application/json; charset=utf-8')
-  @Public('failures')
+  @Public('failures', true)
   @UseGuards(CookieTransportGuard)
   @RouteConfig({ awaitsInvalidation: 'errors', respondsToKnownTokens: true })
   @ApiBody({ type: CheckTokenRequest, required: false })
@@ -77,10 +80,11 @@ export class AuthController {
       'a new token of the same session, until 1 h after the last login or refresh. ' +
       'If the body contains `refresh_token` or `"transport": "cookie"`, both tokens are rotated. ' +
       'The access token in the header may then be absent or expired. An access token of another session, or with an ' +
-      'unknown or revoked signing key, returns 401, and nothing is rotated. ' +
+      'unknown or revoked signing key, returns 401, and nothing is rotated. A refresh may narrow `audience` and ' +
+      '`permissions` for the rest of the session; without them, it keeps both. ' +
       'An invalid token, an ended session and a disabled user get the same 401 response.',
     answer: { status: 200, type: CheckTokenResponse, description: 'The token is valid' },
-    errors: ['auth.token_missing', 'auth.token_invalid', 'auth.cross_origin'],
+    errors: ['auth.token_missing', 'auth.token_invalid', 'auth.scope_exceeded', 'auth.cross_origin'],
     optionalBody: true,
   })
   checkToken(
@@ -137,9 +141,11 @@ export class AuthController {
   @Endpoint({
     description:
       'JWKS (RFC 7517). An access token is a JWT with `typ` `at+jwt` and `alg` `ES256`. Its claims are `iss` (the ' +
-      'public URL of the service), `aud` (`carrier-platform`), `sub` (id of the user), `sid` (id of the session), ' +
+      'public URL of the service), `aud` (`carrier-platform`), `sub` (id of the user), `client_id` ' +
+      '(`carrier-platform`, or the id of the API key of a portal), `sid` (id of the session), ' +
       '`jti`, `iat`, `exp`, `user_type`, `roles`, `amr` and `auth_time` (methods and time of the authentication), ' +
-      'and `carrier_id` for Carrier Users. It contains no permissions. ' +
+      'and `carrier_id` for Carrier Users. If the login asked for `audience` or `permissions`, `aud` is that list, ' +
+      'and the token contains `permissions` instead of `roles`. Other tokens contain no permissions. ' +
       'Offline verification notices the end of a session or a change of roles only when the token expires. ' +
       'The keys may be cached for 5 minutes. Fetch them again if a `kid` is unknown.',
     answer: {

@@ -1,5 +1,5 @@
 import { EmailField, TextField } from '../common/http/fields';
-import { SessionResponse, TransportField } from '../sessions/sessions.dto';
+import { SessionResponse, TokenLimits, TransportField } from '../sessions/sessions.dto';
 import { UserResponse } from '../users/users.dto';
 
 /** A password as it is sent. */
@@ -9,7 +9,7 @@ const tokenField = { optional: true, min: 1, max: 65_000, raw: true };
 const newPasswordField = { min: 1, max: 1_024, raw: true, format: 'password' };
 
 /** Credentials of a user. */
-export class LoginRequest {
+export class LoginRequest extends TokenLimits {
   /** name or e-mail address, not case-sensitive */
   @TextField({ min: 1, max: 254, example: 'ada' }) login!: string;
   /** verified exactly as sent */
@@ -19,7 +19,7 @@ export class LoginRequest {
 }
 
 /** Access token to check, or refresh token to rotate. */
-export class CheckTokenRequest {
+export class CheckTokenRequest extends TokenLimits {
   /** access token of any user, only checked; must not be sent together with `refresh_token` */
   @TextField(tokenField) token?: string;
   /** refresh token to rotate, together with its access token */
@@ -108,7 +108,7 @@ export class CheckTokenResponse {
   user!: UserResponse;
   /** session of the token */
   session!: SessionResponse;
-  /** current permissions of the user */
+  /** current permissions of the user, within the limits of the session */
   permissions!: string[];
 }
 

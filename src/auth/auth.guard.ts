@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { AuthGuard as PassportAuthGuard } from '@nestjs/passport';
@@ -6,8 +7,10 @@ import { type Actor, isOneself } from '../access/actor';
 import { accessRule, type AccessRule, admitsKey } from '../access/allow.decorator';
 import { callerOf } from '../access/caller.decorator';
 import { isFresh } from '../access/fresh';
-import { holds, missingPermission } from '../access/permissions';
-import { AppError } from '../common/errors/app-error';
+import { assertHolds, holds, missingPermission } from '../access/permissions';
+import { includesOwn } from '../access/token-grant';
+import { AppError, invalid } from '../common/errors/app-error';
+import { clientAddress } from '../common/ip';
 import { parseBody } from '../common/http/body-parsers';
 import { ApiKeysService } from '../api-keys/api-keys.service';
 import { accessTokenFrom, type ClientCredentials, clientCredentialsFrom, findAccessToken } from './request-tokens';
@@ -35,7 +38,10 @@ export class AuthGuard extends PassportAuthGuard('jwt') implements CanActivate {
     const rule = this.reflector.get<AccessRule | undefined>(accessRule, context.getHandler());
     const request = context.switchToHttp().getRequest<FastifyRequest>();
     if (rule === undefined) throw new AppError('access.denied');
-    if (rule.login === null) return this.admitPublic(rule, request);
+    if (rule.login === null)
+      return rule.portal === true && request.headers['x-api-key'] !== undefined
+        ? this.admitPortal(rule, request)
+        : this.admitPublic(rule, request);
     const known = this.known(request);
     if (known !== null && rule.limit === undefined && !needsReread(rule, known)) return admit(rule, request, known);
     return this.admitUser(rule, request, known, context);
@@ -52,6 +58,20 @@ export class AuthGuard extends PassportAuthGuard('jwt') implements CanActivate {
     if (rule.limit === 'login') return this.limits.countLogin(request).then(() => true);
     if (rule.limit === 'requests') return this.limits.countRequest(request).then(() => true);
     return true;
+  }
+
+  private async admitPortal(rule: AccessRule, request: FastifyRequest): Promise<boolean> {
+    const { 'x-api-key': given, 'x-user-address': address } = request.headers;
+    const actor = await this.apiKeys.find(String(given), callerOf(request));
+    if (actor === null) throw new AppError('auth.key_invalid');
+    assertHolds(actor, 'login:forward');
+    const ip = isIP(String(address)) === 0 ? null : clientAddress(String(address));
+    const [parameter, detail] = ['X-User-Address', 'must be the IP address of the user, without a port'];
+    if (ip === null) throw invalid({ parameter, code: 'parameter.malformed', detail });
+    const { actor_type, user_id, user_type, carrier_id, carrier_scope } = actor;
+    const key = { actor_type, user_id, user_type, carrier_id, carrier_scope };
+    request.portal = { key, ip, admitsOther: () => this.limits.admitsLogin(request.ip) };
+    return this.admitPublic(rule, request);
   }
 
   private known(request: FastifyRequest): Actor | null {
@@ -105,6 +125,7 @@ function needsReread(rule: AccessRule, actor: Actor): boolean {
 }
 
 function admit(rule: AccessRule, request: FastifyRequest, actor: Actor): boolean {
+  if (rule.anyAudience !== true && !includesOwn(actor.audience)) throw new AppError('auth.token_invalid');
   request.actor = actor;
   assertAllowed(rule, actor, request.params as Record<string, string>);
   return true;

@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Actor, Caller } from '../access/actor';
 import { type Admission, singleWrites, workOwnerOf } from '../access/admission';
+import { includesOwn } from '../access/token-grant';
 import { AppError, invalid } from '../common/errors/app-error';
 import { CredentialsService } from '../credentials/credentials.service';
 import { LoginsService } from '../logins/logins.service';
@@ -33,11 +34,12 @@ export class AuthService {
    * If the login replaces the stored hash and the current policy rejects the password, the user
    * must change the password.
    * @throws auth.second_factor_required with the challenge, if the user has a second factor
-   * @throws auth.invalid_credentials, auth.ip_not_allowed
+   * @throws request.invalid, auth.invalid_credentials, auth.ip_not_allowed, auth.scope_exceeded
    * @throws auth.too_many_attempts, service.overloaded
    */
-  async login({ login, password }: LoginRequest, caller: Caller, cookie: RefreshCookie | null): Promise<LoginResponse> {
-    const result = await this.logins.login(login, password, caller);
+  async login(request: LoginRequest, caller: Caller, cookie: RefreshCookie | null): Promise<LoginResponse> {
+    const { login, password } = request;
+    const result = await this.logins.login(login, password, this.tokens.limited(caller, request));
     if (result === null) throw new AppError('auth.invalid_credentials');
     if ('challenge' in result) throw new AppError('auth.second_factor_required', { members: { ...result } });
     return this.responses.of(result, cookie);
@@ -95,6 +97,8 @@ export class AuthService {
     if (session_id !== null) return session_id;
     if (access_token === null)
       throw new AppError(refresh_token === undefined ? 'auth.token_missing' : 'auth.token_invalid');
-    return (await this.tokens.verify(access_token)).sid;
+    const { aud, sid } = await this.tokens.verify(access_token);
+    if (!includesOwn(aud)) throw new AppError('auth.token_invalid');
+    return sid;
   }
 }

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Caller } from '../access/actor';
 import { secondsUntil } from '../common/clock';
-import { AppError } from '../common/errors/app-error';
+import { AppError, invalid } from '../common/errors/app-error';
 import { readFields } from '../common/http/field-rules';
 import { CONFIG, type Config } from '../config/config';
 import { type LiveLogin, LiveLoginsService, permissionsOf } from '../logins/live-logins.service';
@@ -49,7 +49,7 @@ export class CheckTokenService {
    * Checks or refreshes a token, and returns the response as JSON.
    * A `token` in the body is only checked. A token in the header is checked, and renewed past half
    * its lifetime. A `refresh_token` rotates both tokens, and so does the cookie.
-   * @throws request.invalid, auth.token_missing, auth.token_invalid
+   * @throws request.invalid, auth.token_missing, auth.token_invalid, auth.scope_exceeded
    */
   async check(
     body: unknown,
@@ -57,10 +57,14 @@ export class CheckTokenService {
     caller: Caller,
     cookie: RefreshCookie | null,
   ): Promise<string> {
-    const { transport, refresh_token, token } = readFields(CheckTokenRequest, body);
+    const { transport, refresh_token, token, ...limits } = readFields(CheckTokenRequest, body);
     assertAtMostOne({ transport, refresh_token, token });
-    if (cookie !== null) return this.refreshFrom(cookie, fromHeader(), caller);
-    if (refresh_token !== undefined) return this.refresh(refresh_token, fromHeader(), caller, null);
+    const by = this.tokens.limited(caller, limits);
+    if (cookie !== null) return this.refreshFrom(cookie, fromHeader(), by);
+    if (refresh_token !== undefined) return this.refresh(refresh_token, fromHeader(), by, null);
+    const [name] = Object.keys(limits);
+    const detail = 'must be sent with a refresh token';
+    if (name !== undefined) throw invalid({ pointer: `/${name}`, code: 'field.not_allowed', detail });
     const given = token ?? fromHeader();
     if (given === null) throw new AppError('auth.token_missing');
     const claims = await this.verified.verify(given);
@@ -75,7 +79,7 @@ export class CheckTokenService {
     return this.responseOf(
       login,
       login.renewable
-        ? { ...newAccessToken(this.tokens, login.user, login.session), refreshed: true }
+        ? { ...newAccessToken(this.tokens, login), refreshed: true }
         : { expires_in: secondsUntil(claims.exp), refreshed: false },
     );
   }
@@ -97,7 +101,7 @@ export class CheckTokenService {
     if (refreshed === null) throw new AppError('auth.token_invalid');
     const login = await this.login({ sid: refreshed.session_id, sub: refreshed.user_id });
     const { last_seen_at, expires_at } = refreshed;
-    const pair = newTokenPair(this.tokens, login.user, login.session, refreshed, cookie);
+    const pair = newTokenPair(this.tokens, login, refreshed, cookie);
     // The login in memory may be older than the rotation of its session.
     const rotated = { ...login, session: { ...login.session, last_seen_at, expires_at } };
     return this.responseOf(rotated, { ...pair, refreshed: true });

@@ -17,7 +17,7 @@ export class IntrospectionController {
   /** Introspect a token (RFC 7662) */
   @Post('introspect')
   @HttpCode(200)
-  @Allow(undefined, { apiKeys: 'token:introspect', clientCredentials: true })
+  @Allow(undefined, { apiKeys: 'token:introspect', clientCredentials: true, anyAudience: true })
   @RouteConfig({ form: 'only', awaitsInvalidation: 'none' })
   @ApiConsumes('application/x-www-form-urlencoded')
   @Endpoint({

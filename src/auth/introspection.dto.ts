@@ -1,3 +1,4 @@
+import { ApiProperty } from '@nestjs/swagger';
 import type { UserType } from '../access/actor';
 import { TextField } from '../common/http/fields';
 
@@ -24,8 +25,9 @@ export class IntrospectionResponse {
   token_type?: 'Bearer';
   /** issuer: the public URL of the service, with `BASE_PATH` */
   iss?: string;
-  /** audience: `carrier-platform` */
-  aud?: string;
+  /** audience: `carrier-platform`, or the list that the login asked for */
+  @ApiProperty({ required: false, oneOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }] })
+  aud?: string | string[];
   /** id of the API key; absent for tokens of users */
   client_id?: string;
   /** id of the user or API key */
@@ -46,12 +48,15 @@ export class IntrospectionResponse {
   carrier_id?: string;
   /** carriers that an API key is limited to; null = all. Absent for tokens of users */
   carrier_scope?: string[] | null;
-  /** current roles */
+  /** current roles; absent if the session is limited */
   roles?: string[];
   /** authentication methods of the session (RFC 8176); `mfa` after two factors */
   amr?: string[];
   /** last time the user authenticated, in seconds since 1970 */
   auth_time?: number;
-  /** current permissions, separated by spaces, or absent; all known ones follow `*` */
+  /**
+   * current permissions within the limits of the session, separated by spaces, or absent; all known
+   * ones follow `*`
+   */
   scope?: string;
 }

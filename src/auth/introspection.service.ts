@@ -4,6 +4,7 @@ import { holds } from '../access/permissions';
 import { mayReach } from '../access/scope';
 import { ApiKeysService } from '../api-keys/api-keys.service';
 import { secondsOf } from '../common/clock';
+import { isLimited } from '../access/token-grant';
 import { AppError, invalid } from '../common/errors/app-error';
 import { type LiveLogin, LiveLoginsService } from '../logins/live-logins.service';
 import { RolesService } from '../roles/roles.service';
@@ -92,17 +93,18 @@ function mayIntrospectKey(actor: Actor, key: ActiveApiKey): boolean {
 /** Takes ids and times from the token, and everything else from the current login. */
 function describe(
   { iss, aud, sub, sid, jti, iat, exp }: AccessTokenClaims,
-  { user, session }: LiveLogin,
+  { user, session, grant }: LiveLogin,
 ): IntrospectionResponse {
   const { user_type, carrier_id, roles } = user;
   return {
     active: true,
     token_type: 'Bearer',
-    ...{ iss, aud, sub, sid, jti, iat, exp },
+    ...{ iss, aud: grant?.audience ?? aud, sub, sid, jti, iat, exp },
     username: user.name,
     user_type,
     ...(carrier_id === null ? {} : { carrier_id }),
-    roles,
+    // A module that looks at roles would go beyond the permissions of a limited token.
+    ...(isLimited(grant) ? {} : { roles }),
     amr: session.amr,
     auth_time: secondsOf(session.auth_time),
   };

@@ -31,6 +31,7 @@ export function respondToKnownTokens(fastify: FastifyInstance, tokens: CheckToke
 
 /** Returns false if the handler's guards may have something to reject. */
 function isUsual({ bodyFault, headers, originalUrl }: FastifyRequest): boolean {
+  if (headers['x-api-key'] !== undefined) return false;
   return bodyFault === undefined && headers['content-encoding'] === undefined && !originalUrl.includes('?');
 }
 

@@ -20,9 +20,9 @@ export class LoginResponses {
    * @param cookie receives the refresh token; null = the response contains it
    */
   async of(login: CompletedLogin, cookie: RefreshCookie | null): Promise<LoginResponse> {
-    const { user, refresh_token, expires_at, ended, ...session } = login;
+    const { user, refresh_token, expires_at, ended } = login;
     if (ended > 0) await this.notifications.caughtUp();
-    const pair = newTokenPair(this.tokens, user, session, { refresh_token, expires_at }, cookie);
-    return { ...pair, session_id: session.session_id, user };
+    const pair = newTokenPair(this.tokens, { ...login, session: login }, { refresh_token, expires_at }, cookie);
+    return { ...pair, session_id: login.session_id, user };
   }
 }

@@ -13,6 +13,7 @@ import {
   PasskeyOptionsResponse,
   PasskeyOriginsResponse,
 } from '../logins/factors/passkeys.dto';
+import { AccessTokens } from './access-tokens';
 import { LoginResponse } from './auth.dto';
 import { CookieTransportGuard, CurrentRefreshCookie } from './cookie-transport.guard';
 import { LoginResponses } from './login-responses';
@@ -26,13 +27,14 @@ export class PasskeyLoginsController {
     private readonly options: PasskeyOptionsService,
     private readonly logins: PasskeyLoginsService,
     private readonly responses: LoginResponses,
+    private readonly tokens: AccessTokens,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
   /** Get the options for a login with a passkey */
   @Post('auth/passkey/options')
   @HttpCode(200)
-  @Public()
+  @Public('requests', true)
   @Endpoint({
     description:
       'Returns options for `navigator.credentials.get()`, also with `mediation: "conditional"` (autofill). ' +
@@ -48,7 +50,7 @@ export class PasskeyLoginsController {
   /** Log in with a passkey */
   @Post('auth/passkey/login')
   @HttpCode(200)
-  @Public('login')
+  @Public('login', true)
   @UseGuards(CookieTransportGuard)
   @RouteConfig({ awaitsInvalidation: 'none' })
   @Endpoint({
@@ -61,6 +63,7 @@ export class PasskeyLoginsController {
       'auth.challenge_invalid',
       'auth.passkey_unknown',
       'auth.ip_not_allowed',
+      'auth.scope_exceeded',
       'auth.cross_origin',
       'request.not_found',
       'auth.too_many_attempts',
@@ -68,11 +71,12 @@ export class PasskeyLoginsController {
     ],
   })
   async loginWithPasskey(
-    @Body() { challenge, passkey }: LoginWithPasskeyRequest,
+    @Body() { challenge, passkey, ...limits }: LoginWithPasskeyRequest,
     @CurrentCaller() caller: Caller,
     @CurrentRefreshCookie() cookie: RefreshCookie | null,
   ): Promise<LoginResponse> {
-    return this.responses.of(await this.logins.login(challenge, passkey, caller), cookie);
+    const limited = this.tokens.limited(caller, limits);
+    return this.responses.of(await this.logins.login(challenge, passkey, limited), cookie);
   }
 
   /** Get the origins whose pages may use passkeys */

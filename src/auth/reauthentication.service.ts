@@ -31,7 +31,7 @@ export class ReauthenticationService {
     const login = session_id === null ? null : await this.logins.find(session_id, user_id);
     if (session_id === null || login === null) throw new AppError('auth.token_invalid');
     const authentication = await this.proofs.renew({ ...actor, session_id }, login.user, proof);
-    return newAccessToken(this.tokens, login.user, { session_id, ...authentication });
+    return newAccessToken(this.tokens, { ...login, session: { session_id, ...authentication } });
   }
 }
 

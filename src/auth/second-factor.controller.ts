@@ -25,7 +25,7 @@ export class SecondFactorController {
   /** Complete a login with a second factor */
   @Post()
   @HttpCode(200)
-  @Public()
+  @Public('requests', true)
   @UseGuards(CookieTransportGuard)
   @RouteConfig({ awaitsInvalidation: 'none' })
   @Endpoint({
@@ -39,6 +39,7 @@ export class SecondFactorController {
       'auth.challenge_invalid',
       'auth.invalid_second_factor',
       'auth.passkey_unknown',
+      'auth.scope_exceeded',
       'auth.cross_origin',
       'auth.too_many_attempts',
       'service.overloaded',
@@ -55,7 +56,7 @@ export class SecondFactorController {
   /** Get the options to complete a login with a passkey */
   @Post('passkey-options')
   @HttpCode(200)
-  @Public()
+  @Public('requests', true)
   @Endpoint({
     description:
       'Returns options for `navigator.credentials.get()`, with the passkeys of the user who logs in. Send the result ' +

@@ -2,14 +2,14 @@ import { TextField } from '../common/http/fields';
 import type { JsonObject } from '../credentials/factors/passkeys.service';
 import { CodeField } from '../logins/factors/factors.dto';
 import { PasskeyChallengeField, PasskeyField } from '../logins/factors/passkeys.dto';
-import { TransportField } from '../sessions/sessions.dto';
+import { TokenLimits, TransportField } from '../sessions/sessions.dto';
 import { passwordField } from './auth.dto';
 
 /** Any text, because a malformed recovery code is a wrong one. */
 const recoveryCodeField = { optional: true, min: 1, max: 64, raw: true, example: 'K3QM-2V7X-ADJW-5RTL-6HNC-ZE4P' };
 
 /** The second step of a login: the challenge with exactly one second factor. */
-export class SecondFactorRequest {
+export class SecondFactorRequest extends TokenLimits {
   /** `challenge` of the response to the login */
   @PasskeyChallengeField() challenge!: string;
   /** current code of an authenticator app */

@@ -3,6 +3,7 @@ import type { Caller } from '../access/actor';
 import { readAssertion } from '../credentials/factors/passkeys.service';
 import type { FactorProof } from '../logins/factor-proofs.service';
 import { SecondStepService } from '../logins/second-step.service';
+import { AccessTokens } from './access-tokens';
 import type { LoginResponse } from './auth.dto';
 import { LoginResponses } from './login-responses';
 import { onlyProofOf } from './only-one';
@@ -15,16 +16,17 @@ export class SecondFactorService {
   constructor(
     private readonly secondStep: SecondStepService,
     private readonly responses: LoginResponses,
+    private readonly tokens: AccessTokens,
   ) {}
 
   /**
    * Completes a login.
    * @throws request.invalid unless the request has exactly one second factor
    * @throws auth.challenge_invalid, auth.invalid_second_factor, auth.passkey_unknown
-   * @throws auth.too_many_attempts, service.overloaded
+   * @throws auth.scope_exceeded, auth.too_many_attempts, service.overloaded
    */
   async complete(
-    { challenge, transport: _transport, ...proofs }: SecondFactorRequest,
+    { challenge, transport: _transport, audience, permissions, ...proofs }: SecondFactorRequest,
     caller: Caller,
     cookie: RefreshCookie | null,
   ): Promise<LoginResponse> {
@@ -33,6 +35,7 @@ export class SecondFactorService {
       'passkey' in sent
         ? { passkey: { assertion: readAssertion(sent.passkey), purpose: 'second_factor', context: challenge } }
         : sent;
-    return this.responses.of(await this.secondStep.complete(challenge, proof, caller), cookie);
+    const limited = this.tokens.limited(caller, { audience, permissions });
+    return this.responses.of(await this.secondStep.complete(challenge, proof, limited), cookie);
   }
 }

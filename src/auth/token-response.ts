@@ -1,7 +1,7 @@
+import type { LiveLogin } from '../logins/live-logins.service';
 import { isRestricted } from '../access/actor';
 import { secondsUntil } from '../common/clock';
 import type { SessionResponse } from '../sessions/sessions.dto';
-import type { UserResponse } from '../users/users.dto';
 import type { AccessTokens } from './access-tokens';
 import type { RefreshCookie } from './refresh-cookie';
 
@@ -19,8 +19,10 @@ export interface TokenPairFields extends AccessTokenFields {
   refresh_expires_in: number;
 }
 
-/** The session of a token. */
-export type TokenSession = Pick<SessionResponse, 'session_id' | 'amr' | 'auth_time'>;
+/** The user, the session and the limits of a token. */
+export interface TokenLogin extends Pick<LiveLogin, 'user' | 'grant' | 'permissions'> {
+  session: Pick<SessionResponse, 'session_id' | 'amr' | 'auth_time'>;
+}
 
 /** A new refresh token, and the time at which its session ends unless it is refreshed. */
 interface NewRefreshToken {
@@ -30,14 +32,15 @@ interface NewRefreshToken {
 
 /**
  * Signs an access token for a session and returns it as fields of a response.
- * The token contains no roles while the user is restricted.
+ * The token contains no roles and no permissions while the user is restricted.
  */
-export function newAccessToken(tokens: AccessTokens, user: UserResponse, session: TokenSession): AccessTokenFields {
-  const { user_id, user_type, carrier_id } = user;
-  const { session_id, amr, auth_time } = session;
-  const roles = isRestricted(user) ? [] : user.roles;
+export function newAccessToken(tokens: AccessTokens, login: TokenLogin): AccessTokenFields {
+  const { user_id, user_type, carrier_id, roles } = login.user;
+  const { session_id, amr, auth_time } = login.session;
+  const { grant, permissions } = login;
+  const rights = isRestricted(login.user) ? { roles: [], permissions: [] } : { roles, permissions };
   return {
-    ...tokens.sign({ user_id, session_id, user_type, roles, carrier_id, amr, auth_time }),
+    ...tokens.sign({ user_id, session_id, user_type, ...rights, grant, carrier_id, amr, auth_time }),
     token_type: 'Bearer',
   };
 }
@@ -48,13 +51,12 @@ export function newAccessToken(tokens: AccessTokens, user: UserResponse, session
  */
 export function newTokenPair(
   tokens: AccessTokens,
-  user: UserResponse,
-  session: TokenSession,
+  login: TokenLogin,
   { refresh_token, expires_at }: NewRefreshToken,
   cookie: RefreshCookie | null,
 ): TokenPairFields {
   const refresh_expires_in = secondsUntil(expires_at.getTime() / 1_000);
-  const access = newAccessToken(tokens, user, session);
+  const access = newAccessToken(tokens, login);
   if (cookie === null) return { ...access, refresh_token, refresh_expires_in };
   cookie.write(refresh_token, refresh_expires_in);
   return { ...access, refresh_expires_in };

@@ -250,6 +250,9 @@ export const settings = z.object({
     .describe(
       'Portal that mails and pages link to; unset: mails link to the service, and pages to the login of the console',
     ),
+  TOKEN_AUDIENCES: list((name) => /^[!-~]{1,64}$/.test(name), 'must be comma-separated names').describe(
+    'Comma-separated names that logins may ask for as `audience`, beside `carrier-platform` (docs/portals.md)',
+  ),
   TRUST_PROXY: list(isAddressOrCidr, 'must be comma-separated CIDRs').describe(
     'Comma-separated CIDRs of the proxies whose `X-Forwarded-For` header is trusted',
   ),

@@ -43,6 +43,7 @@ const examples: Record<string, unknown> = {
   user_types: ['carrier'],
   permissions: ['user:read'],
   permission: 'user:read',
+  audience: ['billing'],
   may_grant: ['carrier_user'],
   description: 'Helps users of all carriers',
   allowed_ips: ['203.0.113.0/24'],

@@ -75,6 +75,7 @@ function codesOf({ operation, method }: PlacedOperation, parameters: Parameter[]
   if (parameters.some(({ in: place }) => place === 'path')) codes.push('request.not_found');
   if (parameters.some(({ name }) => name === 'Idempotency-Key'))
     codes.push('idempotency.in_progress', 'idempotency.key_reused');
+  if (parameters.some(({ name }) => name === 'X-Api-Key')) codes.push('auth.key_invalid', 'access.denied');
   if (operation['x-permission'] !== 'none')
     codes.push('auth.token_missing', 'auth.token_invalid', 'auth.key_invalid', 'access.denied', ...restrictions);
   if (operation['x-fresh-auth'] === true) codes.push('auth.reauthentication_required');

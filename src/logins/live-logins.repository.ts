@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { TokenGrant } from '../access/token-grant';
 import { rawSql, sql } from '../common/query/sql';
 import { Database } from '../database/database';
 import { noteActivitySql, noteAfter } from '../sessions/session-activity.sql';
@@ -11,6 +12,8 @@ export interface ActingRecord extends UserRecord {
   /** union of all roles */
   permissions: string[];
   may_grant: string[];
+  /** limits of the tokens of the session */
+  token_grant: TokenGrant | null;
 }
 
 /** The user and the session behind a request. Columns of the session start with `session_`. */
@@ -45,13 +48,16 @@ export interface Activity {
   ago_ms: number;
 }
 
-const rights = rawSql(`
-        array(
+/** Renders the permissions of all roles of a user. */
+export const permissionsOfRoles = rawSql(`array(
           select distinct unnest(roles.permissions) from roles where roles.name = any(users.roles)
-        ) as permissions,
+        ) as permissions`);
+
+const rights = sql`
+        ${permissionsOfRoles},
         array(
           select distinct unnest(roles.may_grant) from roles where roles.name = any(users.roles)
-        ) as may_grant`);
+        ) as may_grant`;
 
 /**
  * The next time at which the user begins to need a second factor, or null. `least` ignores nulls.
@@ -84,6 +90,7 @@ export class LiveLoginsRepository {
         extract(epoch from now() - ${authTime})::float8 * 1000 as auth_age_ms,
         host(sessions.ip) as session_ip,
         sessions.user_agent as session_user_agent,
+        sessions.token_grant,
         ${rights},
         extract(epoch from sessions.expires_at - now())::float8 * 1000 as ends_in_ms,
         extract(epoch from sessions.last_seen_at + ${noteAfter} - now())::float8 * 1000 as note_in_ms,
@@ -101,14 +108,16 @@ export class LiveLoginsRepository {
     return row ?? null;
   }
 
-  /** Returns a user who may act: an active user who is not deleted. */
-  async findActing(user_id: string): Promise<ActingRecord | null> {
+  /** Returns a user who may act: an active user who is not deleted. The session may have ended. */
+  async findActing(user_id: string, session_id: string | null): Promise<ActingRecord | null> {
     const [row] = await this.database.runPrepared<ActingRecord>(sql`
       select
         ${userColumns},
-        ${rights}
+        ${rights},
+        sessions.token_grant
       from users
       ${userJoins}
+      left join sessions on sessions.session_id = ${session_id}::uuid
       where users.user_id = ${user_id}::uuid and users.status = 'active' and users.deleted_at is null`);
     return row ?? null;
   }

@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import { isRestricted } from '../access/actor';
+import { type TokenGrant, withinGrant } from '../access/token-grant';
 import { monotonicMs } from '../common/clock';
 import { shareOf } from '../common/instance';
 import { CONFIG, type Config } from '../config/config';
@@ -8,14 +9,16 @@ import { Notifications } from '../database/notifications.service';
 import { type SessionResponse, toSessionResponse } from '../sessions/sessions.dto';
 import { ActivityNotes } from './activity-notes.service';
 import { tokenLookups } from './logins.metrics';
-import { type LiveLoginRecord, LiveLoginsRepository } from './live-logins.repository';
+import { type ActingRecord, type LiveLoginRecord, LiveLoginsRepository } from './live-logins.repository';
 import { toUserResponse, type UserResponse } from '../users/users.dto';
 
 /** A live login: user, session and current permissions. Shared by requests, so read-only. */
 export interface LiveLogin {
   readonly user: UserResponse;
   readonly session: SessionResponse;
-  /** union of all roles, sorted; see `permissionsOf` */
+  /** limits of the tokens of the session; null = none */
+  readonly grant: TokenGrant | null;
+  /** union of all roles, sorted, within the grant; see `permissionsOf` */
   readonly permissions: string[];
   readonly may_grant: string[];
   /** whether the last login or refresh was less than an hour ago when the login was read */
@@ -137,6 +140,13 @@ export function permissionsOf({ user, permissions }: LiveLogin): string[] {
   return isRestricted(user) ? [] : permissions;
 }
 
+/** Returns what a user may do in a session. Limited permissions grant no roles by `may_grant`. */
+export function rightsOf(user: ActingRecord): Pick<LiveLogin, 'grant' | 'permissions' | 'may_grant'> {
+  const { permissions, token_grant: grant } = user;
+  const may_grant = grant?.permissions === undefined ? user.may_grant : [];
+  return { grant, permissions: withinGrant(grant, permissions.sort()), may_grant };
+}
+
 function addTo<Item>(sets: Map<string, Set<Item>>, key: string, item: Item): void {
   const set = sets.get(key);
   if (set === undefined) sets.set(key, new Set([item]));
@@ -150,12 +160,11 @@ function removeFrom<Item>(sets: Map<string, Set<Item>>, key: string, item: Item)
 }
 
 function toCached(record: LiveLoginRecord, askedAt: number, fresh_seconds: number): CachedLogin {
-  const { permissions, may_grant, renewable, ends_in_ms, note_in_ms, note_every_ms, required_in_ms } = record;
+  const { renewable, ends_in_ms, note_in_ms, note_every_ms, required_in_ms } = record;
   return {
     user: toUserResponse(record),
     session: sessionOf(record),
-    permissions: permissions.sort(),
-    may_grant,
+    ...rightsOf(record),
     renewable,
     // The age comes from the clock of the database, so the clocks of the instances do not matter.
     fresh_until: askedAt - record.auth_age_ms + fresh_seconds * 1_000,

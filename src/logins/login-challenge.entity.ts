@@ -1,3 +1,4 @@
+import type { TokenGrant } from '../access/token-grant';
 import { Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 
 /**
@@ -19,6 +20,8 @@ export class LoginChallengeEntity {
   @Column('text') counter_address!: string;
   /** what the login persists about the password (`PasswordRenewal`); null if nothing changes */
   @Column('jsonb', { nullable: true }) renewal!: Record<string, unknown> | null;
+  /** limits of the tokens that the first step asked for; null = none */
+  @Column('jsonb', { nullable: true }) token_grant!: TokenGrant | null;
   @Column('inet', { nullable: true }) ip!: string | null;
   @Column('text', { nullable: true }) user_agent!: string | null;
   @Column({ type: 'timestamptz', precision: 3, default: () => 'now()' }) created_at!: Date;

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { TokenGrant } from '../access/token-grant';
 import { sql } from '../common/query/sql';
 import type { PasswordRenewal } from '../credentials/credentials.service';
 import { Database } from '../database/database';
@@ -13,6 +14,8 @@ export interface NewChallenge {
   counter_address: string;
   /** what the login persists about the password; null if nothing changes */
   renewal: PasswordRenewal | null;
+  /** limits of the tokens; null = none */
+  token_grant: TokenGrant | null;
   ip: string | null;
   user_agent: string | null;
   ttl_seconds: number;
@@ -21,9 +24,10 @@ export interface NewChallenge {
 /** A challenge that has not expired. */
 export interface LoginChallenge extends Pick<
   NewChallenge,
-  'user_id' | 'password_changed_at' | 'counter_address' | 'renewal'
+  'user_id' | 'password_changed_at' | 'counter_address' | 'renewal' | 'token_grant'
 > {
   challenge_hash: Buffer;
+  carrier_id: string | null;
 }
 
 /** The SQL of the challenges between the two steps of a login. */
@@ -55,7 +59,8 @@ export class LoginChallengesRepository {
           ))
       )
       insert into login_challenges (
-        challenge_hash, user_id, password_changed_at, counter_address, renewal, ip, user_agent, expires_at
+        challenge_hash, user_id, password_changed_at, counter_address, renewal, token_grant, ip, user_agent,
+        expires_at
       )
       values (
         ${challenge.challenge_hash}::bytea,
@@ -63,6 +68,7 @@ export class LoginChallengesRepository {
         ${challenge.password_changed_at}::timestamptz,
         ${counter_address}::text,
         ${renewal === null ? null : JSON.stringify(renewal)}::jsonb,
+        ${challenge.token_grant}::jsonb,
         ${challenge.ip}::inet,
         ${challenge.user_agent}::text,
         now() + ${ttl_seconds}::integer * interval '1 second'
@@ -72,8 +78,11 @@ export class LoginChallengesRepository {
   /** Returns an unexpired challenge with fewer than `max` rejected proofs, or null. */
   async find(challenge_hash: Buffer, max: number): Promise<LoginChallenge | null> {
     const [row] = await this.database.runPrepared<LoginChallenge>(sql`
-      select challenge_hash, user_id, password_changed_at, counter_address, renewal
+      select
+        challenge_hash, user_id, login_challenges.password_changed_at, counter_address, renewal, token_grant,
+        users.carrier_id
       from login_challenges
+      join users using (user_id)
       where challenge_hash = ${challenge_hash}::bytea
         and expires_at > now()
         and wrong_codes < ${max}::integer`);

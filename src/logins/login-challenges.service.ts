@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../access/actor';
+import type { TokenGrant } from '../access/token-grant';
 import { hashToken, mintToken } from '../common/random';
 import { changesPassword, type PasswordRenewal } from '../credentials/credentials.service';
 import { type LoginAttempt, LoginAttemptsService } from '../credentials/login-attempts.service';
@@ -32,6 +33,8 @@ export interface FirstStep {
   /** open attempt of the password */
   attempt: LoginAttempt;
   renewal: PasswordRenewal;
+  /** limits of the tokens */
+  grant: TokenGrant | null;
 }
 
 /**
@@ -51,7 +54,7 @@ export class LoginChallengesService {
    * its counter. Lock the user first.
    */
   async issue(
-    { user_id, password_changed_at, attempt, renewal }: FirstStep,
+    { user_id, password_changed_at, attempt, renewal, grant }: FirstStep,
     { ip, user_agent }: Caller,
   ): Promise<IssuedChallenge> {
     await this.attempts.release(attempt);
@@ -63,6 +66,7 @@ export class LoginChallengesService {
         password_changed_at,
         counter_address: attempt.address,
         renewal: changesPassword(renewal) ? renewal : null,
+        token_grant: grant,
         ip,
         user_agent,
         ttl_seconds: ttlSeconds,

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
 import { type Actor, type Caller, systemActorFor } from '../access/actor';
+import { narrowGrant, type TokenGrant, withinGrant } from '../access/token-grant';
 import { AppError } from '../common/errors/app-error';
 import { newId } from '../common/random';
 import { CredentialsService, type PasswordRenewal } from '../credentials/credentials.service';
@@ -27,11 +28,18 @@ export interface AuthenticatedLogin extends Authentication {
   attempt: LoginAttempt | null;
   /** changes of the stored password that the login persists; null = none */
   renewal: PasswordRenewal | null;
+  /** limits of the tokens; null = none */
+  grant: TokenGrant | null;
+  /** permissions of the user */
+  held: string[];
 }
 
 /** A login with its new session. */
 export interface CompletedLogin extends OpenedSession, Authentication {
   user: UserResponse;
+  grant: TokenGrant | null;
+  /** permissions of the user within the grant */
+  permissions: string[];
   /** number of sessions that ended because the user had too many */
   ended: number;
 }
@@ -51,22 +59,21 @@ export class LoginCompletionService {
   /**
    * Completes the login of a user without a second factor. For any other user, only records the
    * event, issues a challenge and closes the attempt. The counter of wrong passwords stays (M12).
-   * @throws auth.invalid_credentials, auth.ip_not_allowed
+   * @throws auth.invalid_credentials, auth.ip_not_allowed, auth.scope_exceeded, request.invalid
    */
   @Transactional()
   async completePassword(
     { user: { user_id, password_changed_at }, attempt, renewal }: VerifiedLogin,
     caller: Caller,
   ): Promise<CompletedLogin | IssuedChallenge> {
-    const { rejection, second_factors, carrier_id } = await this.logins.lockForLogin(
-      user_id,
-      password_changed_at,
-      caller.ip,
-    );
+    const lock = await this.logins.lockForLogin(user_id, password_changed_at, caller.ip);
+    const { rejection, second_factors, carrier_id, permissions: held } = lock;
     if (rejection !== null) throw new AppError(rejection);
+    const { asked = null } = caller;
+    const login = { user_id, attempt, renewal, grant: asked && narrowGrant(asked, asked, held) };
     if (second_factors.length === 0)
-      return this.complete({ user_id, attempt, renewal, amr: ['pwd'], auth_time: attempt.began_at }, caller);
-    const issued = await this.challenges.issue({ user_id, password_changed_at, attempt, renewal }, caller);
+      return this.complete({ ...login, held, amr: ['pwd'], auth_time: attempt.began_at }, caller);
+    const issued = await this.challenges.issue({ ...login, password_changed_at }, caller);
     await this.events.record(systemActorFor(caller), 'login.challenged', { type: 'login', id: user_id, carrier_id });
     return issued;
   }
@@ -76,10 +83,11 @@ export class LoginCompletionService {
    * Lock order: users, login_attempts, login_challenges, user_logins, sessions, events.
    */
   async complete(
-    { user_id, attempt, renewal, amr, auth_time }: AuthenticatedLogin,
+    { user_id, attempt, renewal, amr, auth_time, held, ...login }: AuthenticatedLogin,
     caller: Caller,
   ): Promise<CompletedLogin> {
-    const { ip } = caller;
+    const { ip, client_id } = caller;
+    const grant = client_id === undefined ? login.grant : { ...login.grant, client_id };
     const service = systemActorFor(caller);
     await this.notices.noteAddress(user_id, attempt, caller);
     if (renewal !== null) await this.credentials.keep(user_id, renewal);
@@ -91,9 +99,10 @@ export class LoginCompletionService {
     const actor: Actor = { ...service, actor_type: 'user', user_id, session_id };
     const ended = await this.sessions.endSurplus(actor);
     const authentication = { amr, auth_time };
-    const opened = await this.sessions.open({ session_id, user, caller, authentication });
+    const opened = await this.sessions.open({ session_id, user, caller, authentication, grant });
     await this.notices.mailEnrollmentCode(user, caller);
     await this.events.record(actor, 'login.succeeded', { type: 'login', id: user_id, carrier_id: user.carrier_id });
-    return { user: toUserResponse(user), ...opened, ...authentication, ended };
+    const permissions = withinGrant(grant, held);
+    return { user: toUserResponse(user), ...opened, ...authentication, grant, permissions, ended };
   }
 }

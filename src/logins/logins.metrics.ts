@@ -4,6 +4,7 @@ import { AppError } from '../common/errors/app-error';
 const outcomes: Partial<Record<string, string>> = {
   'auth.invalid_credentials': 'failed',
   'auth.ip_not_allowed': 'address_rejected',
+  'auth.scope_exceeded': 'failed',
   'auth.invalid_second_factor': 'second_factor_failed',
   'auth.passkey_unknown': 'second_factor_failed',
   'auth.challenge_invalid': 'challenge_invalid',

@@ -5,6 +5,7 @@ import { rawSql, sql, type SqlFragment } from '../common/query/sql';
 import type { StoredPassword } from '../credentials/credentials.service';
 import { Database } from '../database/database';
 import type { EventBase } from '../events/events.service';
+import { permissionsOfRoles } from './live-logins.repository';
 import {
   demandPasswordChangeSql,
   type LoginNote,
@@ -20,6 +21,9 @@ const lockPatience = rawSql(`(select set_config('lock_timeout', '2s', true) offs
 
 /** Identifies the user whose password is verified. A `login` is a name or an e-mail address. */
 export type LoginClaim = { login: string } | { user_id: string };
+
+/** The user of a claim. */
+export type ClaimedUser = Pick<UserRecord, 'user_id' | 'carrier_id'>;
 
 /** A user who is not deleted, with the stored password. */
 export type LoginRecord = UserRecord & StoredPassword;
@@ -40,6 +44,8 @@ export interface LoginState {
   /** kinds of the confirmed second factors */
   second_factors: readonly FactorKind[];
   carrier_id: string | null;
+  /** permissions of all roles */
+  permissions: string[];
 }
 
 /** State of a user who was locked for a login. */
@@ -48,7 +54,8 @@ export interface LoginLock extends LoginState {
   locked_at: Date;
 }
 
-const missingUser = { rejection: 'auth.invalid_credentials', second_factors: [], carrier_id: null } as const;
+const missingState = { second_factors: [], carrier_id: null, permissions: [] };
+const missingUser: LoginState = { rejection: 'auth.invalid_credentials', ...missingState };
 
 /** The SQL of logins. */
 @Injectable()
@@ -56,16 +63,16 @@ export class LoginsRepository {
   constructor(private readonly database: Database) {}
 
   /**
-   * Returns the id of the user with a lower-case login or with an id, or null. Finds no deleted
-   * users. A login with `@` is an e-mail address, because names contain no `@`.
+   * Returns the id and carrier of the user with a lower-case login or with an id, or null. Finds no
+   * deleted users. A login with `@` is an e-mail address, because names contain no `@`.
    */
-  async findId(claim: LoginClaim): Promise<string | null> {
-    const [row] = await this.database.runPrepared<{ user_id: string }>(sql`
-      select users.user_id
+  async findClaimed(claim: LoginClaim): Promise<ClaimedUser | null> {
+    const [row] = await this.database.runPrepared<ClaimedUser>(sql`
+      select users.user_id, users.carrier_id
       from users
       where ${matches(claim)} and users.deleted_at is null
       limit 1`);
-    return row?.user_id ?? null;
+    return row ?? null;
   }
 
   /**
@@ -166,7 +173,8 @@ function loginState(ip: string | null, password_changed_at: Date | null | undefi
           then 'auth.ip_not_allowed'
         end as rejection,
         second_factors,
-        carrier_id`;
+        carrier_id,
+        ${permissionsOfRoles}`;
 }
 
 function matches(claim: LoginClaim): SqlFragment {

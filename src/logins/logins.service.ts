@@ -3,6 +3,7 @@ import { createHmac } from 'node:crypto';
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
 import { type Actor, type Caller, systemActorFor } from '../access/actor';
+import { callerFor } from '../access/portal';
 import { AppError } from '../common/errors/app-error';
 import { shareOf } from '../common/instance';
 import { addressKey } from '../common/ip';
@@ -51,7 +52,7 @@ export class LoginsService {
   /**
    * Logs a user in with a password. Returns null after a wrong password, and a challenge for the
    * second step if the user has a second factor.
-   * @throws auth.invalid_credentials, auth.ip_not_allowed
+   * @throws auth.invalid_credentials, auth.ip_not_allowed, auth.scope_exceeded
    * @throws auth.too_many_attempts, service.overloaded
    */
   async login(login: string, password: string, caller: Caller): Promise<CompletedLogin | IssuedChallenge | null> {
@@ -74,8 +75,11 @@ export class LoginsService {
     const claim = { login: lowerCase(login) };
     // The attempt is closed before the next attempt on the account starts, so none has to poll.
     return this.queue.run(claim.login, async (deadline) => {
-      const verified = await this.verifyPassword(claim, password, systemActorFor(caller), deadline);
-      return verified === null ? null : this.complete(verified, caller);
+      const origin = callerFor(caller, caller.portal ? await this.logins.findClaimed(claim) : null);
+      // Beyond the limit, the password counts as wrong: a 429 would tell who exists (L30).
+      const admitted = origin.client_id !== undefined || (await caller.portal?.admitsOther?.()) !== false;
+      const verified = await this.verifyPassword(claim, admitted ? password : null, systemActorFor(origin), deadline);
+      return verified === null ? null : this.complete(verified, origin);
     });
   }
 
@@ -108,16 +112,19 @@ export class LoginsService {
    * Verifies a password. Returns null after a wrong password, which counts as a failure.
    * A missing user, a disabled user and a user without a password take as long as a wrong password.
    * Counts the attempt before the password is verified. Close it with `complete` or `pass`.
+   * @param password null = wrong
    */
   private async verifyPassword(
     claim: LoginClaim,
-    password: string,
+    password: string | null,
     actor: Actor,
     deadline: number,
   ): Promise<VerifiedLogin | null> {
     const { attempt, found } = await this.begin(claim, actor.ip, deadline);
     const user = found === null ? null : toUserResponse(found);
-    const renewal = await this.releaseOnError(attempt, () => this.credentials.verify(found, password));
+    const renewal = await this.releaseOnError(attempt, () =>
+      this.credentials.verify(password === null ? null : found, password ?? ''),
+    );
     if (user !== null && renewal !== null && renewal !== 'rejected') return { user, attempt, renewal };
     await this.fail(attempt, user, actor, renewal === 'rejected' ? { reason: { after: 'disabled' } } : {});
     return null;
@@ -133,7 +140,7 @@ export class LoginsService {
     const address = ip === null ? '' : addressKey(ip);
     for (let pause = firstPauseMs; ; pause = Math.min(longestPauseMs, pause * 1.5)) {
       // Reads the user after the counter: a lock must not reveal that the user exists (L22).
-      const user_id = await this.logins.findId(claim);
+      const user_id = (await this.logins.findClaimed(claim))?.user_id ?? null;
       const attempt = await this.attempts.begin({ account: user_id ?? missing, user_id, address });
       if (attempt !== null)
         return { attempt, found: await this.releaseOnError(attempt, () => this.logins.find(user_id)) };
@@ -147,17 +154,17 @@ export class LoginsService {
     const { attempt } = verified;
     const code = error instanceof AppError ? error.code : null;
     if (code === 'auth.invalid_credentials') await this.fail(attempt, verified.user, actor);
-    else if (code === 'auth.ip_not_allowed')
-      await this.releaseOnError(attempt, () => this.rejectAddress(verified, actor));
+    else if (code === 'auth.ip_not_allowed' || code === 'auth.scope_exceeded')
+      await this.releaseOnError(attempt, () => this.rejectRight(verified, actor, code));
     else await this.attempts.giveBack(attempt);
   }
 
   /** Closes the attempt without a failure, and records an event: the password may be stolen. */
   @Transactional()
-  private async rejectAddress(verified: VerifiedLogin, actor: Actor): Promise<void> {
+  private async rejectRight(verified: VerifiedLogin, actor: Actor, code: string): Promise<void> {
     const { user_id, carrier_id } = verified.user;
     await this.closeRight(verified);
-    const changes: Changes = { reason: { after: 'auth.ip_not_allowed' } };
+    const changes: Changes = { reason: { after: code } };
     await this.events.record(actor, 'login.failed', { type: 'login', id: user_id, carrier_id }, changes);
   }
 

@@ -4,6 +4,7 @@ import { assertHolds } from '../access/permissions';
 import { AppError } from '../common/errors/app-error';
 import { ApiKeysService } from '../api-keys/api-keys.service';
 import { LiveLoginsRepository } from './live-logins.repository';
+import { rightsOf } from './live-logins.service';
 
 /** Work that continues after its request: the actor, the origin and the permission. */
 export interface RequestedWork {
@@ -40,12 +41,12 @@ export class RememberedActorsService {
   }
 
   private async user(user_id: string, session_id: string | null, origin: Caller): Promise<Actor | null> {
-    const user = await this.logins.findActing(user_id);
+    const user = await this.logins.findActing(user_id, session_id);
     if (user === null) return null;
-    const { permissions, may_grant } = user;
+    const rights = rightsOf(user);
     const session = { session_id, auth_time: null, fresh_until: null };
     // The authentication was fresh when the work was accepted. The work continues even if the
     // user must now enrol a factor.
-    return actorOf({ user: { ...user, must_enroll_second_factor: false }, permissions, may_grant }, session, origin);
+    return actorOf({ user: { ...user, must_enroll_second_factor: false }, ...rights }, session, origin);
   }
 }

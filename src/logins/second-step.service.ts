@@ -1,6 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
 import { type Caller, systemActorFor } from '../access/actor';
+import { callerFor } from '../access/portal';
+import { narrowGrant } from '../access/token-grant';
 import { AppError } from '../common/errors/app-error';
 import { newId } from '../common/random';
 import { EventsService } from '../events/events.service';
@@ -25,10 +27,11 @@ export class SecondStepService {
    * Returns the challenge of a login if its user may still take the second step. Changes nothing.
    * @throws auth.challenge_invalid
    */
-  async find(given: string, { ip }: Caller): Promise<LoginChallenge> {
+  async find(given: string, caller: Caller): Promise<LoginChallenge> {
     const challenge = await this.challenges.find(given);
     if (challenge === null) throw new AppError('auth.challenge_invalid');
     const { user_id, password_changed_at } = challenge;
+    const { ip } = callerFor(caller, challenge);
     const state = await this.repository.findForLogin(user_id, password_changed_at, ip);
     if (reasonAgainst(state) !== null) throw new AppError('auth.challenge_invalid');
     return challenge;
@@ -37,14 +40,14 @@ export class SecondStepService {
   /**
    * Opens the session of a login after its second factor. Uses the challenge up.
    * @throws auth.challenge_invalid, auth.invalid_second_factor, auth.passkey_unknown
-   * @throws auth.too_many_attempts, service.overloaded
+   * @throws auth.scope_exceeded, auth.too_many_attempts, service.overloaded
    */
   async complete(challenge: string, proof: FactorProof, caller: Caller): Promise<CompletedLogin> {
     const known = await this.challenges.find(challenge);
     if (known === null) throw new AppError('auth.challenge_invalid');
     try {
       const result = await this.factorProofs.inTurn(known.user_id, () =>
-        this.tryProof(challenge, known, proof, caller),
+        this.tryProof(challenge, known, proof, callerFor(caller, known)),
       );
       if (typeof result === 'string') throw new AppError(result);
       logins.inc({ outcome: 'succeeded' });
@@ -78,6 +81,9 @@ export class SecondStepService {
       await this.events.record(actor, 'login.second_factor_failed', target, { reason: { after: reason } });
       return 'auth.challenge_invalid';
     }
+    // Before the proof: a request for too much must not use up a code.
+    const held = lock.permissions;
+    const grant = narrowGrant(challenge.token_grant, caller.asked ?? {}, held);
     const proven = await this.factorProofs.verify(actor, { user_id, carrier_id: lock.carrier_id }, proof);
     if ('rejection' in proven) {
       await this.challenges.countWrong(challenge);
@@ -88,7 +94,7 @@ export class SecondStepService {
     // The first step closed its attempt. This one only names the counter that the login resets.
     const attempt = { attempt_id: newId(), account: user_id, address: counter_address, began_at: lock.locked_at };
     const amr = ['pwd', ...proven.amr];
-    return this.completion.complete({ user_id, attempt, renewal, amr, auth_time: lock.locked_at }, caller);
+    return this.completion.complete({ user_id, attempt, renewal, amr, auth_time: lock.locked_at, grant, held }, caller);
   }
 }
 

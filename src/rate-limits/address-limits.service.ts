@@ -10,6 +10,8 @@ import { CONFIG, type Config } from '../config/config';
 /** A request with the address of its client. Counting it sets `counted`. */
 interface CountableRequest {
   ip: string;
+  /** the portal that forwards the request of a user with another address */
+  portal?: { ip: string };
   counted?: true;
 }
 
@@ -44,6 +46,15 @@ export class AddressLimitsService {
     return count(this.logins, request);
   }
 
+  /**
+   * Returns whether a login is within the limit of an address. Counts in this process only: asking
+   * the primary process would take a time that can be seen in the response.
+   */
+  async admitsLogin(ip: string): Promise<boolean> {
+    const counted = this.logins.here.penalty(addressKey(ip));
+    return this.logins.max === 0 || (await counted).consumedPoints <= this.logins.max;
+  }
+
   /** Counts a request without a valid token. @throws request.rate_limited */
   countRequest(request: CountableRequest): Promise<void> {
     return count(this.requests, request);
@@ -66,7 +77,7 @@ function createLimit(name: string, max: number, code: ErrorCode): AddressLimit {
 async function count(limit: AddressLimit, request: CountableRequest): Promise<void> {
   request.counted = true;
   if (limit.max === 0) return;
-  const rejection = await rejectionOf(limit, addressKey(request.ip));
+  const rejection = await rejectionOf(limit, addressKey(request.portal?.ip ?? request.ip));
   if (rejection === null) return;
   throw limitReached(limit, Math.max(1, Math.ceil(rejection.msBeforeNext / 1_000)), limit.code);
 }

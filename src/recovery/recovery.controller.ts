@@ -31,7 +31,7 @@ export class RecoveryController {
   /** Reset a password by e-mail */
   @Post('reset_email')
   @HttpCode(202)
-  @Public('login')
+  @Public('login', true)
   @Endpoint({
     description:
       'Always returns the same response in the same time, whether the address is known or not. ' +
@@ -55,7 +55,7 @@ export class RecoveryController {
 
   /** Check a link to set a password */
   @Get('reset/:token')
-  @Public()
+  @Public('requests', true)
   @Page('reset-form')
   @Endpoint({
     description: `Does not use up the link, so mail scanners do no harm. ${asPage}`,
@@ -69,7 +69,7 @@ export class RecoveryController {
   /** Set a password with a link */
   @Post('reset/:token')
   @HttpCode(204)
-  @Public('login')
+  @Public('login', true)
   @RouteConfig({ form: true })
   @Page('reset-done')
   @Endpoint({

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
 import { type Actor, type Caller, systemActorFor } from '../access/actor';
+import { callerFor } from '../access/portal';
 import { AppError } from '../common/errors/app-error';
 import type { Answered } from '../common/times';
 import { CredentialsService, type LiveToken } from '../credentials/credentials.service';
@@ -57,8 +58,9 @@ export class RecoveryService {
     const actor = { actor_type: 'user' as const, user_id: user.user_id };
     const checked = await this.credentials.checkNewPassword(password, user);
     const password_hash = await this.credentials.hashNewPassword(checked, actor);
-    const use = () => this.useReset(token, password_hash, caller);
-    await (user.purpose === 'not_me' ? this.conflicts.limit(proberOf(user, caller), use) : use());
+    const origin = callerFor(caller, user);
+    const use = () => this.useReset(token, password_hash, origin);
+    await (user.purpose === 'not_me' ? this.conflicts.limit(proberOf(user, origin), use) : use());
   }
 
   /** Checks a link to confirm an address without using it up. @throws email.token_invalid */

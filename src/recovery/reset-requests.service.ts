@@ -2,6 +2,7 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
 import { RateLimiterMemory } from 'rate-limiter-flexible';
 import { type Caller, systemActorFor } from '../access/actor';
+import { callerFor } from '../access/portal';
 import { EventsService } from '../events/events.service';
 import { JobsService } from '../jobs/jobs.service';
 import { MailService, type Recipient } from '../mail/mail.service';
@@ -15,7 +16,7 @@ const resetJob = 'request-reset';
  */
 export const resetLimits = { delaySeconds: 3, imitationsPerSecond: 20 };
 
-type ResetRequest = Pick<Caller, 'ip' | 'request_id'> & { email: string };
+type ResetRequest = Omit<Caller, 'user_agent'> & { email: string };
 /** Recipient of the mails that are rendered and discarded. */
 const nobody: Recipient = { email: 'nobody@x.invalid', name: '', carrier_id: null, locale: null, timezone: null };
 
@@ -45,8 +46,8 @@ export class ResetRequestsService implements OnModuleInit {
    * Known and unknown addresses get the same response after the same work (OWASP Forgot Password;
    * ASVS 6.3.8).
    */
-  async request(email: string, { ip, request_id }: Caller): Promise<void> {
-    const payload: ResetRequest = { email, ip, request_id };
+  async request(email: string, { ip, request_id, portal }: Caller): Promise<void> {
+    const payload: ResetRequest = { email, ip, request_id, ...(portal && { portal }) };
     await this.jobs.enqueueMany(resetJob, [{ payload, delay_seconds: Math.random() * resetLimits.delaySeconds }]);
   }
 
@@ -62,11 +63,11 @@ export class ResetRequestsService implements OnModuleInit {
    * users, and beyond the limits.
    */
   @Transactional()
-  private async mailLink({ email, ip, request_id }: ResetRequest): Promise<boolean> {
+  private async mailLink({ email, ...caller }: ResetRequest): Promise<boolean> {
     const user = email.includes('@') ? await this.passwords.findByLogin(email) : null;
     if (user === null || user.status === 'disabled') return false;
-    if (!(await this.mails.requestReset(user, ip))) return false;
-    const actor = systemActorFor({ ip, request_id, user_agent: null });
+    const actor = systemActorFor(callerFor({ ...caller, user_agent: null }, user));
+    if (!(await this.mails.requestReset(user, actor.ip))) return false;
     await this.events.record(actor, 'password.reset_requested', {
       type: 'user',
       id: user.user_id,

@@ -1,5 +1,6 @@
 import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import type { UserType } from '../access/actor';
+import type { TokenGrant } from '../access/token-grant';
 
 /** Reasons why a session ended. */
 export const endedReasons = [
@@ -50,6 +51,8 @@ export class SessionEntity {
   @Column('text', { array: true, default: () => `'{pwd}'` }) amr!: string[];
   /** time of the authentication; null in sessions from before this column: use `created_at` */
   @Column({ type: 'timestamptz', precision: 3, nullable: true }) auth_time!: Date | null;
+  /** audience, permissions and portal of the tokens; null = not limited */
+  @Column('jsonb', { nullable: true }) token_grant!: TokenGrant | null;
   @Column('inet', { nullable: true }) ip!: string | null;
   @Column('text', { nullable: true }) user_agent!: string | null;
   @Column({ type: 'timestamptz', precision: 3, nullable: true }) ended_at!: Date | null;

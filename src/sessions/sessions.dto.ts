@@ -1,5 +1,6 @@
 import type { UserType } from '../access/actor';
-import { TextField } from '../common/http/fields';
+import { permissionItems } from '../access/permissions';
+import { TextField, TextListField } from '../common/http/fields';
 import { PageResponse } from '../common/http/page.dto';
 import type { Timed } from '../common/times';
 import type { EndedReason, SessionEntity } from './session.entity';
@@ -7,6 +8,17 @@ import { partsOf } from './user-agents';
 
 /** Declares the field that chooses how the refresh token is sent. */
 export const TransportField = (): PropertyDecorator => TextField({ optional: true, max: 6, values: ['cookie'] });
+
+/** Limits of the tokens of a session. A refresh keeps both, or narrows them for good. */
+export class TokenLimits {
+  /**
+   * `aud` of the tokens: `carrier-platform` (the default) and names of `TOKEN_AUDIENCES`. Tokens
+   * without `carrier-platform` work for modules only
+   */
+  @TextListField({ optional: true, minItems: 1, maxItems: 20, min: 1, max: 64 }) audience?: string[];
+  /** the only permissions of the tokens, within those of the user; absent = all */
+  @TextListField({ ...permissionItems, optional: true }) permissions?: string[];
+}
 
 /** One login. Contains no token; the id is not a secret. */
 export class SessionResponse {
@@ -79,7 +91,12 @@ export class EndedSessionsResponse {
 /** Columns of a session as listed, with the name of the user. */
 export type SessionRecord = Omit<
   SessionEntity,
-  'refresh_token_hash' | 'previous_refresh_token_hash' | 'refreshed_at' | 'absolute_expires_at' | 'auth_time'
+  | 'refresh_token_hash'
+  | 'previous_refresh_token_hash'
+  | 'refreshed_at'
+  | 'absolute_expires_at'
+  | 'auth_time'
+  | 'token_grant'
 > & {
   name: string;
   auth_time: Date;

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { CursorCodec } from '../common/query/cursor';
+import type { TokenGrant } from '../access/token-grant';
 import type { Condition, RawQuery } from '../common/query/filter';
 import { escapeLike } from '../common/query/filter.sql';
 import { parseListQuery } from '../common/query/list-query';
@@ -35,6 +36,7 @@ export interface NewSession extends Pick<
   | 'user_agent'
   | 'amr'
   | 'auth_time'
+  | 'token_grant'
 > {
   idle_seconds: number;
   absolute_seconds: number;
@@ -70,12 +72,12 @@ export class SessionsRepository {
     const [row] = await this.database.runPrepared<{ expires_at: Date }>(sql`
       insert into sessions (
         session_id, user_id, user_type, carrier_id, refresh_token_hash, refreshed_at, ip, user_agent, amr, auth_time,
-        expires_at, absolute_expires_at
+        token_grant, expires_at, absolute_expires_at
       )
       values (
         ${session.session_id}::uuid, ${session.user_id}::uuid, ${session.user_type}, ${session.carrier_id},
         ${session.refresh_token_hash}, now(), ${session.ip}::inet, ${session.user_agent},
-        ${session.amr}::text[], ${session.auth_time}::timestamptz,
+        ${session.amr}::text[], ${session.auth_time}::timestamptz, ${session.token_grant}::jsonb,
         now() + least(${idle_seconds}::integer, ${absolute_seconds}::integer) * interval '1 second',
         now() + ${absolute_seconds}::integer * interval '1 second'
       )
@@ -99,6 +101,16 @@ export class SessionsRepository {
       where session_id = ${session_id}::uuid and ${liveSession}
       returning amr, auth_time`);
     return row ?? null;
+  }
+
+  /** Replaces a grant. A trigger notifies all instances. Returns false if it changed meanwhile. */
+  async replaceGrant(session_id: string, before: TokenGrant | null, after: TokenGrant | null): Promise<boolean> {
+    const rows = await this.database.run(sql`
+      update sessions
+      set token_grant = ${after}::jsonb
+      where session_id = ${session_id}::uuid and token_grant is not distinct from ${before}::jsonb
+      returning 1`);
+    return rows.length > 0;
   }
 
   async find(session_id: string, reach: SessionReach): Promise<SessionRecord | null> {

@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
 import { type Actor, type Caller, identityOf, systemActor, systemActorFor, type UserType } from '../access/actor';
 import { holds } from '../access/permissions';
+import type { TokenGrant } from '../access/token-grant';
 import { AppError, type FieldError, invalid } from '../common/errors/app-error';
 import { parseFilter, type RawQuery } from '../common/query/filter';
 import type { Page } from '../common/query/page';
@@ -33,6 +34,8 @@ export interface SessionRequest {
   user: { user_id: string; user_type: UserType; carrier_id: string | null };
   caller: Caller;
   authentication: Authentication;
+  /** limits of the tokens; null = none */
+  grant?: TokenGrant | null;
 }
 
 /** A session that was opened. */
@@ -81,7 +84,7 @@ export class SessionsService {
    * Opens a session. Lock the user first, and call `endSurplus` before.
    * @param request needs a new `session_id` for each login (session fixation, OWASP ASVS 7.2.4)
    */
-  async open({ session_id, user, caller, authentication }: SessionRequest): Promise<OpenedSession> {
+  async open({ session_id, user, caller, authentication, grant = null }: SessionRequest): Promise<OpenedSession> {
     const { user_id, user_type, carrier_id } = user;
     const refresh_token = this.refreshTokens.mint(session_id);
     const { expires_at } = await this.sessions.insert({
@@ -93,6 +96,7 @@ export class SessionsService {
       ip: caller.ip,
       user_agent: caller.user_agent,
       ...authentication,
+      token_grant: grant,
       idle_seconds: this.idle[user_type],
       absolute_seconds: this.absolute[user_type],
     });
@@ -127,6 +131,11 @@ export class SessionsService {
     const grace_seconds = this.config.REFRESH_GRACE_SECONDS;
     const recent = await this.sessions.findRotatedWithin(session_id, before, asked_at, grace_seconds);
     return recent === null ? { outcome: 'reused', session_id } : this.repeat(refresh_token, session_id, recent);
+  }
+
+  /** Replaces the limits of the tokens. @throws auth.scope_exceeded if they changed meanwhile */
+  async limit(session_id: string, before: TokenGrant | null, after: TokenGrant | null): Promise<void> {
+    if (!(await this.sessions.replaceGrant(session_id, before, after))) throw new AppError('auth.scope_exceeded');
   }
 
   /** Ends the session of a reused refresh token. Returns null if the session ended before. */

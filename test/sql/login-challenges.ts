@@ -9,6 +9,7 @@ const challenge = named('challenge', {
   password_changed_at: null,
   counter_address: '192.0.2.1',
   renewal: null,
+  token_grant: null,
   ip: '192.0.2.1',
   user_agent: 'curl/8.5.0',
   ttl_seconds: 300,

@@ -5,7 +5,7 @@ import { administrator, named, sqlExamples, user_id } from '../support/sql-examp
 const event = named('eventBase', eventBase(administrator, 'user.changed'));
 
 export const logins = sqlExamples(LoginsRepository, {
-  findId: [[{ login: 'user@example.com' }], [{ login: 'example' }], [{ user_id }]],
+  findClaimed: [[{ login: 'user@example.com' }], [{ login: 'example' }], [{ user_id }]],
   find: [[user_id], [null]],
   lockForLogin: [
     [user_id, null, '192.0.2.1'],

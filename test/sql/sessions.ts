@@ -11,6 +11,7 @@ const session = named('session', {
   user_agent: 'curl/8',
   amr: ['pwd'],
   auth_time: new Date('2026-11-01T00:00:00Z'),
+  token_grant: null,
   idle_seconds: 3_600,
   absolute_seconds: 86_400,
 });
@@ -19,6 +20,7 @@ const like = { kind: 'field', field: 'user_agent', operator: 'like', value: 'fir
 export const sessions = sqlExamples(SessionsRepository, {
   insert: [[session]],
   reauthenticate: [[other_id, ['otp', 'mfa']]],
+  replaceGrant: [[other_id, null, { permissions: ['user:read'] }]],
   find: [
     [other_id, { scope: limited, others: true }],
     [other_id, { scope: limited, others: false }],

@@ -14,7 +14,15 @@ export const authErrorCodes = {
     status: 401,
     title: 'The API key is not valid',
     meaning:
-      'The API key is unknown, has expired, was revoked, or does not belong to `client_id`. Use another API key.',
+      'The API key is unknown, has expired, was revoked, or does not belong to `client_id`. Logging in again does ' +
+      'not help: use another API key.',
+  },
+  'auth.scope_exceeded': {
+    status: 400,
+    title: 'More than the login was granted',
+    meaning:
+      '`audience` and `permissions` must lie within what the user has and what the session was granted. ' +
+      'A refresh can only narrow them. Log in again to get more.',
   },
   'auth.invalid_credentials': {
     status: 401,

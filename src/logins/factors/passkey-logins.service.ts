@@ -1,6 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
 import { type Caller, systemActorFor } from '../../access/actor';
+import { callerFor } from '../../access/portal';
+import { narrowGrant } from '../../access/token-grant';
 import { AppError } from '../../common/errors/app-error';
 import {
   type JsonObject,
@@ -36,15 +38,16 @@ export class PasskeyLoginsService {
   /**
    * Opens a session for the user of a passkey.
    * @throws request.invalid, auth.challenge_invalid, auth.passkey_unknown, auth.ip_not_allowed
-   * @throws service.overloaded
+   * @throws auth.scope_exceeded, service.overloaded
    */
   async login(challenge: string, passkey: JsonObject, caller: Caller): Promise<CompletedLogin> {
     try {
       const assertion = readAssertion(passkey);
       const user_id = await this.passkeys.findOwner(assertion);
       if (user_id === null) throw new AppError('auth.passkey_unknown');
+      const origin = callerFor(caller, caller.portal ? await this.logins.findClaimed({ user_id }) : null);
       const result = await this.factorProofs.inTurn(user_id, () =>
-        this.tryLogin(user_id, challenge, assertion, caller),
+        this.tryLogin(user_id, challenge, assertion, origin),
       );
       if (typeof result === 'string') throw new AppError(result);
       logins.inc({ outcome: 'succeeded' });
@@ -67,15 +70,16 @@ export class PasskeyLoginsService {
     caller: Caller,
   ): Promise<CompletedLogin | Rejection> {
     const actor = systemActorFor(caller);
-    const { rejection, carrier_id, locked_at } = await this.logins.lockForLogin(user_id, undefined, caller.ip);
+    const lock = await this.logins.lockForLogin(user_id, undefined, caller.ip);
+    const { rejection, carrier_id, locked_at: auth_time, permissions: held } = lock;
     const proof: PasskeyProof = { purpose: 'login', context: null, assertion, challenge };
     const proven = await this.passkeyProofs.verify(actor, { user_id, carrier_id }, proof);
     const reason = 'rejection' in proven ? proven.rejection : rejection;
-    if ('amr' in proven && reason === null)
-      return this.completion.complete(
-        { user_id, attempt: null, renewal: null, amr: proven.amr, auth_time: locked_at },
-        caller,
-      );
+    if ('amr' in proven && reason === null) {
+      const { asked = null } = caller;
+      const login = { user_id, attempt: null, renewal: null, amr: proven.amr, auth_time, held };
+      return this.completion.complete({ ...login, grant: asked && narrowGrant(asked, asked, held) }, caller);
+    }
     const changes = { reason: { after: reason } };
     await this.events.record(actor, 'login.failed', { type: 'login', id: user_id, carrier_id }, changes);
     return reason === null || reason === 'auth.invalid_credentials' ? 'auth.passkey_unknown' : reason;

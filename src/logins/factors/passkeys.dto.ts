@@ -1,6 +1,6 @@
 import { JsonObjectField, TextField } from '../../common/http/fields';
 import type { JsonObject } from '../../credentials/factors/passkeys.service';
-import { TransportField } from '../../sessions/sessions.dto';
+import { TokenLimits, TransportField } from '../../sessions/sessions.dto';
 import { FactorResponse, MailCodeField } from './factors.dto';
 
 /** Bounds the JSON of a browser. The members that matter have their own limits. */
@@ -36,7 +36,7 @@ export class AddPasskeyRequest {
 }
 
 /** A login with a passkey. */
-export class LoginWithPasskeyRequest {
+export class LoginWithPasskeyRequest extends TokenLimits {
   /** `challenge` of the options */
   @PasskeyChallengeField() challenge!: string;
   /** result of `navigator.credentials.get()`, as its `toJSON()` returns it */

@@ -678,7 +678,7 @@ export interface paths {
         put?: never;
         /**
          * Log in
-         * @description By name or e-mail address. An unknown user, a wrong password, a disabled user and an invited user get the same response. If the user has a second factor, the right password returns 401 with the code `auth.second_factor_required` and a `challenge` for `POST /auth/second-factor`.
+         * @description By name or e-mail address. An unknown user, a wrong password, a disabled user and an invited user get the same response. If the user has a second factor, the right password returns 401 with the code `auth.second_factor_required` and a `challenge` for `POST /auth/second-factor`. `audience` and `permissions` limit the tokens of the session. Such tokens contain `permissions` instead of `roles`, and grant no more than these permissions here and in all modules.
          */
         post: operations["login"];
         delete?: never;
@@ -698,7 +698,7 @@ export interface paths {
         put?: never;
         /**
          * Check and refresh a token
-         * @description Works in three ways. If the body contains `token`, that access token is only checked, and the header is ignored. If only the header contains a token, that token is checked; past half its lifetime it is replaced by a new token of the same session, until 1 h after the last login or refresh. If the body contains `refresh_token` or `"transport": "cookie"`, both tokens are rotated. The access token in the header may then be absent or expired. An access token of another session, or with an unknown or revoked signing key, returns 401, and nothing is rotated. An invalid token, an ended session and a disabled user get the same 401 response.
+         * @description Works in three ways. If the body contains `token`, that access token is only checked, and the header is ignored. If only the header contains a token, that token is checked; past half its lifetime it is replaced by a new token of the same session, until 1 h after the last login or refresh. If the body contains `refresh_token` or `"transport": "cookie"`, both tokens are rotated. The access token in the header may then be absent or expired. An access token of another session, or with an unknown or revoked signing key, returns 401, and nothing is rotated. A refresh may narrow `audience` and `permissions` for the rest of the session; without them, it keeps both. An invalid token, an ended session and a disabled user get the same 401 response.
          */
         post: operations["checkToken"];
         delete?: never;
@@ -758,7 +758,7 @@ export interface paths {
         };
         /**
          * Get the public keys that verify access tokens
-         * @description JWKS (RFC 7517). An access token is a JWT with `typ` `at+jwt` and `alg` `ES256`. Its claims are `iss` (the public URL of the service), `aud` (`carrier-platform`), `sub` (id of the user), `sid` (id of the session), `jti`, `iat`, `exp`, `user_type`, `roles`, `amr` and `auth_time` (methods and time of the authentication), and `carrier_id` for Carrier Users. It contains no permissions. Offline verification notices the end of a session or a change of roles only when the token expires. The keys may be cached for 5 minutes. Fetch them again if a `kid` is unknown.
+         * @description JWKS (RFC 7517). An access token is a JWT with `typ` `at+jwt` and `alg` `ES256`. Its claims are `iss` (the public URL of the service), `aud` (`carrier-platform`), `sub` (id of the user), `client_id` (`carrier-platform`, or the id of the API key of a portal), `sid` (id of the session), `jti`, `iat`, `exp`, `user_type`, `roles`, `amr` and `auth_time` (methods and time of the authentication), and `carrier_id` for Carrier Users. If the login asked for `audience` or `permissions`, `aud` is that list, and the token contains `permissions` instead of `roles`. Other tokens contain no permissions. Offline verification notices the end of a session or a change of roles only when the token expires. The keys may be cached for 5 minutes. Fetch them again if a `kid` is unknown.
          */
         get: operations["getJwks"];
         put?: never;
@@ -3529,6 +3529,20 @@ export interface components {
         /** @description Credentials of a user. */
         LoginRequest: {
             /**
+             * @description `aud` of the tokens: `carrier-platform` (the default) and names of `TOKEN_AUDIENCES`. Tokens without `carrier-platform` work for modules only
+             * @example [
+             *       "billing"
+             *     ]
+             */
+            audience?: string[];
+            /**
+             * @description the only permissions of the tokens, within those of the user; absent = all
+             * @example [
+             *       "user:read"
+             *     ]
+             */
+            permissions?: string[];
+            /**
              * @description name or e-mail address, not case-sensitive
              * @example ada
              */
@@ -3590,7 +3604,7 @@ export interface components {
             /** @description session of the token */
             session: components["schemas"]["SessionResponse"];
             /**
-             * @description current permissions of the user
+             * @description current permissions of the user, within the limits of the session
              * @example [
              *       "user:read"
              *     ]
@@ -3599,6 +3613,20 @@ export interface components {
         };
         /** @description Access token to check, or refresh token to rotate. */
         CheckTokenRequest: {
+            /**
+             * @description `aud` of the tokens: `carrier-platform` (the default) and names of `TOKEN_AUDIENCES`. Tokens without `carrier-platform` work for modules only
+             * @example [
+             *       "billing"
+             *     ]
+             */
+            audience?: string[];
+            /**
+             * @description the only permissions of the tokens, within those of the user; absent = all
+             * @example [
+             *       "user:read"
+             *     ]
+             */
+            permissions?: string[];
             /**
              * @description access token of any user, only checked; must not be sent together with `refresh_token`
              * @example eyJhbGciOiJFUzI1NiIsInR5cCI6ImF0K2p3dCJ9.eyJzdWIiOiIwMTkyZjBjMSJ9.c2lnbmF0dXJl
@@ -3904,6 +3932,20 @@ export interface components {
         /** @description The second step of a login: the challenge with exactly one second factor. */
         SecondFactorRequest: {
             /**
+             * @description `aud` of the tokens: `carrier-platform` (the default) and names of `TOKEN_AUDIENCES`. Tokens without `carrier-platform` work for modules only
+             * @example [
+             *       "billing"
+             *     ]
+             */
+            audience?: string[];
+            /**
+             * @description the only permissions of the tokens, within those of the user; absent = all
+             * @example [
+             *       "user:read"
+             *     ]
+             */
+            permissions?: string[];
+            /**
              * @description `challenge` of the response to the login
              * @example Zk3vQ9sT1xWcR7yLb0uHnE5mPjD2gAaK8oIfX4eVt6M
              */
@@ -3952,6 +3994,20 @@ export interface components {
         };
         /** @description A login with a passkey. */
         LoginWithPasskeyRequest: {
+            /**
+             * @description `aud` of the tokens: `carrier-platform` (the default) and names of `TOKEN_AUDIENCES`. Tokens without `carrier-platform` work for modules only
+             * @example [
+             *       "billing"
+             *     ]
+             */
+            audience?: string[];
+            /**
+             * @description the only permissions of the tokens, within those of the user; absent = all
+             * @example [
+             *       "user:read"
+             *     ]
+             */
+            permissions?: string[];
             /**
              * @description `challenge` of the options
              * @example Zk3vQ9sT1xWcR7yLb0uHnE5mPjD2gAaK8oIfX4eVt6M
@@ -5317,14 +5373,23 @@ export interface components {
              */
             code?: "user.email_taken" | "user.name_taken";
         };
-        /** @description Problem with the code `auth.invalid_credentials` or `auth.second_factor_required` */
-        AuthInvalidCredentialsOrAuthSecondFactorRequiredProblem: components["schemas"]["ProblemResponse"] & {
+        /** @description Problem with the code `auth.scope_exceeded` or `request.invalid` or `request.malformed_json` */
+        AuthScopeExceededProblem: components["schemas"]["ProblemResponse"] & {
+            /**
+             * @description stable code of the error
+             * @example auth.scope_exceeded
+             * @enum {string}
+             */
+            code?: "auth.scope_exceeded" | "request.invalid" | "request.malformed_json";
+        };
+        /** @description Problem with the code `auth.invalid_credentials` or `auth.key_invalid` or `auth.second_factor_required` */
+        AuthInvalidCredentialsOrAuthKeyInvalidOrAuthSecondFactorRequiredProblem: components["schemas"]["ProblemResponse"] & {
             /**
              * @description stable code of the error
              * @example auth.invalid_credentials
              * @enum {string}
              */
-            code?: "auth.invalid_credentials" | "auth.second_factor_required";
+            code?: "auth.invalid_credentials" | "auth.key_invalid" | "auth.second_factor_required";
             /**
              * @description secret for `POST /auth/second-factor`; works once; only with the code `auth.second_factor_required`
              * @example Zk3vQ9sT1xWcR7yLb0uHnE5mPjD2gAaK8oIfX4eVt6M
@@ -5345,14 +5410,14 @@ export interface components {
              */
             factors?: components["schemas"]["FactorMethod"][];
         };
-        /** @description Problem with the code `auth.cross_origin` or `auth.ip_not_allowed` */
+        /** @description Problem with the code `auth.cross_origin` or `auth.ip_not_allowed` or `access.denied` */
         AuthCrossOriginOrAuthIpNotAllowedProblem: components["schemas"]["ProblemResponse"] & {
             /**
              * @description stable code of the error
              * @example auth.cross_origin
              * @enum {string}
              */
-            code?: "auth.cross_origin" | "auth.ip_not_allowed";
+            code?: "auth.cross_origin" | "auth.ip_not_allowed" | "access.denied";
         };
         /** @description Problem with the code `auth.too_many_attempts` or `request.rate_limited` */
         AuthTooManyAttemptsProblem: components["schemas"]["ProblemResponse"] & {
@@ -5374,6 +5439,15 @@ export interface components {
         };
         /** @description Problem with the code `auth.cross_origin` */
         AuthCrossOriginProblem: components["schemas"]["ProblemResponse"] & {
+            /**
+             * @description stable code of the error
+             * @example auth.cross_origin
+             * @enum {string}
+             */
+            code?: "auth.cross_origin" | "access.denied";
+        };
+        /** @description Problem with the code `auth.cross_origin` */
+        LogoutAuthCrossOriginProblem: components["schemas"]["ProblemResponse"] & {
             /**
              * @description stable code of the error
              * @example auth.cross_origin
@@ -5417,32 +5491,59 @@ export interface components {
              */
             code?: "request.not_found";
         };
-        /** @description Problem with the code `auth.challenge_invalid` or `auth.invalid_second_factor` or `auth.passkey_unknown` */
-        CompleteLoginAuthChallengeInvalidOrAuthInvalidSecondFactorOrAuthPasskeyUnknownProblem: components["schemas"]["ProblemResponse"] & {
+        /** @description Problem with the code `auth.challenge_invalid` or `auth.invalid_second_factor` or `auth.key_invalid` or `auth.passkey_unknown` */
+        AuthChallengeInvalidOrAuthInvalidSecondFactorOrAuthKeyInvalidOrAuthPasskeyUnknownProblem: components["schemas"]["ProblemResponse"] & {
             /**
              * @description stable code of the error
              * @example auth.challenge_invalid
              * @enum {string}
              */
-            code?: "auth.challenge_invalid" | "auth.invalid_second_factor" | "auth.passkey_unknown";
+            code?: "auth.challenge_invalid" | "auth.invalid_second_factor" | "auth.key_invalid" | "auth.passkey_unknown";
         };
-        /** @description Problem with the code `auth.challenge_invalid` */
-        AuthChallengeInvalidProblem: components["schemas"]["ProblemResponse"] & {
+        /** @description Problem with the code `auth.challenge_invalid` or `auth.key_invalid` */
+        AuthChallengeInvalidOrAuthKeyInvalidProblem: components["schemas"]["ProblemResponse"] & {
             /**
              * @description stable code of the error
              * @example auth.challenge_invalid
              * @enum {string}
              */
-            code?: "auth.challenge_invalid";
+            code?: "auth.challenge_invalid" | "auth.key_invalid";
         };
-        /** @description Problem with the code `auth.challenge_invalid` or `auth.passkey_unknown` */
-        AuthChallengeInvalidOrAuthPasskeyUnknownProblem: components["schemas"]["ProblemResponse"] & {
+        /** @description Problem with the code `auth.key_invalid` */
+        CreatePasskeyLoginOptionsAuthKeyInvalidProblem: components["schemas"]["ProblemResponse"] & {
+            /**
+             * @description stable code of the error
+             * @example auth.key_invalid
+             * @enum {string}
+             */
+            code?: "auth.key_invalid";
+        };
+        /** @description Problem with the code `auth.challenge_invalid` or `auth.key_invalid` or `auth.passkey_unknown` */
+        AuthChallengeInvalidOrAuthKeyInvalidOrAuthPasskeyUnknownProblem: components["schemas"]["ProblemResponse"] & {
             /**
              * @description stable code of the error
              * @example auth.challenge_invalid
              * @enum {string}
              */
-            code?: "auth.challenge_invalid" | "auth.passkey_unknown";
+            code?: "auth.challenge_invalid" | "auth.key_invalid" | "auth.passkey_unknown";
+        };
+        /** @description Problem with the code `auth.key_invalid` */
+        RequestPasswordResetAuthKeyInvalidProblem: components["schemas"]["ProblemResponse"] & {
+            /**
+             * @description stable code of the error
+             * @example auth.key_invalid
+             * @enum {string}
+             */
+            code?: "auth.key_invalid";
+        };
+        /** @description Problem with the code `auth.key_invalid` */
+        CheckResetLinkAuthKeyInvalidProblem: components["schemas"]["ProblemResponse"] & {
+            /**
+             * @description stable code of the error
+             * @example auth.key_invalid
+             * @enum {string}
+             */
+            code?: "auth.key_invalid";
         };
         /** @description Problem with the code `reset.token_invalid` or `request.not_found` */
         ResetTokenInvalidProblem: components["schemas"]["ProblemResponse"] & {
@@ -5452,6 +5553,15 @@ export interface components {
              * @enum {string}
              */
             code?: "reset.token_invalid" | "request.not_found";
+        };
+        /** @description Problem with the code `auth.key_invalid` */
+        ResetPasswordAuthKeyInvalidProblem: components["schemas"]["ProblemResponse"] & {
+            /**
+             * @description stable code of the error
+             * @example auth.key_invalid
+             * @enum {string}
+             */
+            code?: "auth.key_invalid";
         };
         /** @description Problem with the code `user.email_taken` */
         UserEmailTakenProblem: components["schemas"]["ProblemResponse"] & {
@@ -5932,17 +6042,26 @@ export interface components {
                 "application/problem+json": components["schemas"]["UserEmailTakenOrUserNameTakenProblem"];
             };
         };
-        /** @description `auth.invalid_credentials`: Wrong login or password; `auth.second_factor_required`: A second factor is required */
-        AuthInvalidCredentialsOrAuthSecondFactorRequired: {
+        /** @description `auth.scope_exceeded`: More than the login was granted; `request.invalid`: The request is not valid; `request.malformed_json`: The body is not valid JSON */
+        AuthScopeExceeded: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["AuthScopeExceededProblem"];
+            };
+        };
+        /** @description `auth.invalid_credentials`: Wrong login or password; `auth.key_invalid`: The API key is not valid; `auth.second_factor_required`: A second factor is required */
+        AuthInvalidCredentialsOrAuthKeyInvalidOrAuthSecondFactorRequired: {
             headers: {
                 "WWW-Authenticate": components["headers"]["WWWAuthenticate"];
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["AuthInvalidCredentialsOrAuthSecondFactorRequiredProblem"];
+                "application/problem+json": components["schemas"]["AuthInvalidCredentialsOrAuthKeyInvalidOrAuthSecondFactorRequiredProblem"];
             };
         };
-        /** @description `auth.cross_origin`: Cookie transport not allowed; `auth.ip_not_allowed`: IP address not allowed */
+        /** @description `auth.cross_origin`: Cookie transport not allowed; `auth.ip_not_allowed`: IP address not allowed; `access.denied`: Access denied */
         AuthCrossOriginOrAuthIpNotAllowed: {
             headers: {
                 [name: string]: unknown;
@@ -6018,34 +6137,64 @@ export interface components {
                 "application/problem+json": components["schemas"]["RequestNotFoundProblem"];
             };
         };
-        /** @description `auth.challenge_invalid`: The challenge is no longer valid; `auth.invalid_second_factor`: Wrong code; `auth.passkey_unknown`: The passkey is not known */
-        CompleteLoginAuthChallengeInvalidOrAuthInvalidSecondFactorOrAuthPasskeyUnknown: {
+        /** @description `auth.challenge_invalid`: The challenge is no longer valid; `auth.invalid_second_factor`: Wrong code; `auth.key_invalid`: The API key is not valid; `auth.passkey_unknown`: The passkey is not known */
+        AuthChallengeInvalidOrAuthInvalidSecondFactorOrAuthKeyInvalidOrAuthPasskeyUnknown: {
             headers: {
                 "WWW-Authenticate": components["headers"]["WWWAuthenticate"];
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["CompleteLoginAuthChallengeInvalidOrAuthInvalidSecondFactorOrAuthPasskeyUnknownProblem"];
+                "application/problem+json": components["schemas"]["AuthChallengeInvalidOrAuthInvalidSecondFactorOrAuthKeyInvalidOrAuthPasskeyUnknownProblem"];
             };
         };
-        /** @description `auth.challenge_invalid`: The challenge is no longer valid */
-        AuthChallengeInvalid: {
+        /** @description `auth.challenge_invalid`: The challenge is no longer valid; `auth.key_invalid`: The API key is not valid */
+        AuthChallengeInvalidOrAuthKeyInvalid: {
             headers: {
                 "WWW-Authenticate": components["headers"]["WWWAuthenticate"];
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["AuthChallengeInvalidProblem"];
+                "application/problem+json": components["schemas"]["AuthChallengeInvalidOrAuthKeyInvalidProblem"];
             };
         };
-        /** @description `auth.challenge_invalid`: The challenge is no longer valid; `auth.passkey_unknown`: The passkey is not known */
-        AuthChallengeInvalidOrAuthPasskeyUnknown: {
+        /** @description `auth.key_invalid`: The API key is not valid */
+        CreatePasskeyLoginOptionsAuthKeyInvalid: {
             headers: {
                 "WWW-Authenticate": components["headers"]["WWWAuthenticate"];
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["AuthChallengeInvalidOrAuthPasskeyUnknownProblem"];
+                "application/problem+json": components["schemas"]["CreatePasskeyLoginOptionsAuthKeyInvalidProblem"];
+            };
+        };
+        /** @description `auth.challenge_invalid`: The challenge is no longer valid; `auth.key_invalid`: The API key is not valid; `auth.passkey_unknown`: The passkey is not known */
+        AuthChallengeInvalidOrAuthKeyInvalidOrAuthPasskeyUnknown: {
+            headers: {
+                "WWW-Authenticate": components["headers"]["WWWAuthenticate"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["AuthChallengeInvalidOrAuthKeyInvalidOrAuthPasskeyUnknownProblem"];
+            };
+        };
+        /** @description `auth.key_invalid`: The API key is not valid */
+        RequestPasswordResetAuthKeyInvalid: {
+            headers: {
+                "WWW-Authenticate": components["headers"]["WWWAuthenticate"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["RequestPasswordResetAuthKeyInvalidProblem"];
+            };
+        };
+        /** @description `auth.key_invalid`: The API key is not valid */
+        CheckResetLinkAuthKeyInvalid: {
+            headers: {
+                "WWW-Authenticate": components["headers"]["WWWAuthenticate"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["CheckResetLinkAuthKeyInvalidProblem"];
             };
         };
         /** @description `reset.token_invalid`: The link is no longer valid; `request.not_found`: Not found */
@@ -6055,6 +6204,16 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["ResetTokenInvalidProblem"];
+            };
+        };
+        /** @description `auth.key_invalid`: The API key is not valid */
+        ResetPasswordAuthKeyInvalid: {
+            headers: {
+                "WWW-Authenticate": components["headers"]["WWWAuthenticate"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ResetPasswordAuthKeyInvalidProblem"];
             };
         };
         /** @description `user.email_taken`: E-mail address already in use */
@@ -13235,7 +13394,12 @@ export interface operations {
     login: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description API key of a portal, with `login:forward`. For users within its scope, limits and rules for addresses apply to `X-User-Address`. */
+                "X-Api-Key"?: components["parameters"]["XApiKey"];
+                /** @description IP address of the user; required with `X-Api-Key` */
+                "X-User-Address"?: components["parameters"]["XUserAddress"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -13260,8 +13424,8 @@ export interface operations {
                     "application/json": components["schemas"]["LoginResponse"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["AuthInvalidCredentialsOrAuthSecondFactorRequired"];
+            400: components["responses"]["AuthScopeExceeded"];
+            401: components["responses"]["AuthInvalidCredentialsOrAuthKeyInvalidOrAuthSecondFactorRequired"];
             403: components["responses"]["AuthCrossOriginOrAuthIpNotAllowed"];
             413: components["responses"]["RequestTooLarge"];
             415: components["responses"]["RequestUnsupportedMediaType"];
@@ -13274,7 +13438,12 @@ export interface operations {
     checkToken: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description API key of a portal, with `login:forward`. For users within its scope, limits and rules for addresses apply to `X-User-Address`. */
+                "X-Api-Key"?: components["parameters"]["XApiKey"];
+                /** @description IP address of the user; required with `X-Api-Key` */
+                "X-User-Address"?: components["parameters"]["XUserAddress"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -13514,7 +13683,12 @@ export interface operations {
     completeLogin: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description API key of a portal, with `login:forward`. For users within its scope, limits and rules for addresses apply to `X-User-Address`. */
+                "X-Api-Key"?: components["parameters"]["XApiKey"];
+                /** @description IP address of the user; required with `X-Api-Key` */
+                "X-User-Address"?: components["parameters"]["XUserAddress"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -13539,8 +13713,8 @@ export interface operations {
                     "application/json": components["schemas"]["LoginResponse"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["CompleteLoginAuthChallengeInvalidOrAuthInvalidSecondFactorOrAuthPasskeyUnknown"];
+            400: components["responses"]["AuthScopeExceeded"];
+            401: components["responses"]["AuthChallengeInvalidOrAuthInvalidSecondFactorOrAuthKeyInvalidOrAuthPasskeyUnknown"];
             403: components["responses"]["AuthCrossOrigin"];
             413: components["responses"]["RequestTooLarge"];
             415: components["responses"]["RequestUnsupportedMediaType"];
@@ -13553,7 +13727,12 @@ export interface operations {
     createSecondFactorOptions: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description API key of a portal, with `login:forward`. For users within its scope, limits and rules for addresses apply to `X-User-Address`. */
+                "X-Api-Key"?: components["parameters"]["XApiKey"];
+                /** @description IP address of the user; required with `X-Api-Key` */
+                "X-User-Address"?: components["parameters"]["XUserAddress"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -13578,7 +13757,8 @@ export interface operations {
                 };
             };
             400: components["responses"]["BadRequest"];
-            401: components["responses"]["AuthChallengeInvalid"];
+            401: components["responses"]["AuthChallengeInvalidOrAuthKeyInvalid"];
+            403: components["responses"]["AccessDenied"];
             404: components["responses"]["RequestNotFound"];
             413: components["responses"]["RequestTooLarge"];
             415: components["responses"]["RequestUnsupportedMediaType"];
@@ -13591,7 +13771,12 @@ export interface operations {
     createPasskeyLoginOptions: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description API key of a portal, with `login:forward`. For users within its scope, limits and rules for addresses apply to `X-User-Address`. */
+                "X-Api-Key"?: components["parameters"]["XApiKey"];
+                /** @description IP address of the user; required with `X-Api-Key` */
+                "X-User-Address"?: components["parameters"]["XUserAddress"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -13607,6 +13792,8 @@ export interface operations {
                 };
             };
             400: components["responses"]["BadRequest"];
+            401: components["responses"]["CreatePasskeyLoginOptionsAuthKeyInvalid"];
+            403: components["responses"]["AccessDenied"];
             404: components["responses"]["RequestNotFound"];
             413: components["responses"]["RequestTooLarge"];
             415: components["responses"]["RequestUnsupportedMediaType"];
@@ -13619,7 +13806,12 @@ export interface operations {
     loginWithPasskey: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description API key of a portal, with `login:forward`. For users within its scope, limits and rules for addresses apply to `X-User-Address`. */
+                "X-Api-Key"?: components["parameters"]["XApiKey"];
+                /** @description IP address of the user; required with `X-Api-Key` */
+                "X-User-Address"?: components["parameters"]["XUserAddress"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -13655,8 +13847,8 @@ export interface operations {
                     "application/json": components["schemas"]["LoginResponse"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["AuthChallengeInvalidOrAuthPasskeyUnknown"];
+            400: components["responses"]["AuthScopeExceeded"];
+            401: components["responses"]["AuthChallengeInvalidOrAuthKeyInvalidOrAuthPasskeyUnknown"];
             403: components["responses"]["AuthCrossOriginOrAuthIpNotAllowed"];
             404: components["responses"]["RequestNotFound"];
             413: components["responses"]["RequestTooLarge"];
@@ -13695,7 +13887,12 @@ export interface operations {
     requestPasswordReset: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description API key of a portal, with `login:forward`. For users within its scope, limits and rules for addresses apply to `X-User-Address`. */
+                "X-Api-Key"?: components["parameters"]["XApiKey"];
+                /** @description IP address of the user; required with `X-Api-Key` */
+                "X-User-Address"?: components["parameters"]["XUserAddress"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -13720,6 +13917,8 @@ export interface operations {
                 };
             };
             400: components["responses"]["BadRequest"];
+            401: components["responses"]["RequestPasswordResetAuthKeyInvalid"];
+            403: components["responses"]["AccessDenied"];
             413: components["responses"]["RequestTooLarge"];
             415: components["responses"]["RequestUnsupportedMediaType"];
             429: components["responses"]["AuthTooManyAttempts"];
@@ -13731,7 +13930,12 @@ export interface operations {
     checkResetLink: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description API key of a portal, with `login:forward`. For users within its scope, limits and rules for addresses apply to `X-User-Address`. */
+                "X-Api-Key"?: components["parameters"]["XApiKey"];
+                /** @description IP address of the user; required with `X-Api-Key` */
+                "X-User-Address"?: components["parameters"]["XUserAddress"];
+            };
             path: {
                 /**
                  * @description Token of the link
@@ -13753,6 +13957,8 @@ export interface operations {
                 };
             };
             400: components["responses"]["RequestInvalid"];
+            401: components["responses"]["CheckResetLinkAuthKeyInvalid"];
+            403: components["responses"]["AccessDenied"];
             404: components["responses"]["ResetTokenInvalid"];
             429: components["responses"]["RequestRateLimited"];
             431: components["responses"]["RequestHeadersTooLarge"];
@@ -13763,7 +13969,12 @@ export interface operations {
     resetPassword: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description API key of a portal, with `login:forward`. For users within its scope, limits and rules for addresses apply to `X-User-Address`. */
+                "X-Api-Key"?: components["parameters"]["XApiKey"];
+                /** @description IP address of the user; required with `X-Api-Key` */
+                "X-User-Address"?: components["parameters"]["XUserAddress"];
+            };
             path: {
                 /**
                  * @description Token of the link
@@ -13792,6 +14003,8 @@ export interface operations {
                 content?: never;
             };
             400: components["responses"]["BadRequest"];
+            401: components["responses"]["ResetPasswordAuthKeyInvalid"];
+            403: components["responses"]["AccessDenied"];
             404: components["responses"]["ResetTokenInvalid"];
             409: components["responses"]["UserEmailTaken"];
             413: components["responses"]["RequestTooLarge"];

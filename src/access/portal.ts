@@ -1,0 +1,25 @@
+import type { Caller } from './actor';
+import { mayReach, type Scope } from './scope';
+
+/** A portal that forwards a request of a user with an API key (`login:forward`). */
+export interface Portal {
+  /** scope of the key; `user_id` is its id */
+  key: Scope;
+  /** address of the user */
+  ip: string;
+  /** counts a login of a user outside the scope; false beyond the limit of the portal's address */
+  admitsOther?: () => Promise<boolean>;
+}
+
+/**
+ * Returns the origin of a request once its user is known: for users in the scope of a portal, the
+ * address that the portal reports. An unknown user counts as in scope, because another limit would
+ * tell who exists (L30).
+ */
+export function callerFor(caller: Caller, user: { carrier_id: string | null } | null): Caller {
+  const { portal, ...own } = caller;
+  if (portal === undefined) return caller;
+  const isOther =
+    user && !mayReach(portal.key, { ...user, user_type: user.carrier_id === null ? 'system' : 'carrier' });
+  return isOther === true ? own : { ...own, ip: portal.ip, client_id: portal.key.user_id };
+}
