@@ -14,8 +14,8 @@ export interface TokenGrant {
   client_id?: string;
 }
 
-/** A token contains its permissions, and proxies reject long headers. */
-const charactersMax = 4_000;
+/** Tokens contain both lists, and long tokens are rejected. */
+const charactersMax = 2_000;
 
 /** Returns whether an audience includes this service. */
 export function includesOwn(audience: string | readonly string[] = ownAudience): boolean {
@@ -44,7 +44,7 @@ export function narrowGrant(grant: TokenGrant | null, asked: TokenGrant, held: s
   const { audience = audiences, permissions = left } = asked;
   if (!audience.every((name) => audiences.includes(name)) || !permissions.every((name) => holds(left, name)))
     throw new AppError('auth.scope_exceeded');
-  if (JSON.stringify(permissions).length <= charactersMax) return { ...grant, ...asked };
-  const detail = `must limit the tokens to permissions with at most ${charactersMax} characters in all`;
+  if (JSON.stringify([audience, permissions]).length <= charactersMax) return { ...grant, ...asked };
+  const detail = `must limit the tokens to at most ${charactersMax} characters, together with audience`;
   throw invalid({ pointer: '/permissions', code: 'field.too_long', detail });
 }

@@ -46,7 +46,7 @@ export interface TokenSubject {
   auth_time: Date;
 }
 
-const tokenMax = 8_192;
+const tokenMax = 4_096;
 const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /** Signs and verifies access tokens. Does not check whether the session has ended. */

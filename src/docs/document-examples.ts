@@ -44,6 +44,8 @@ const examples: Record<string, unknown> = {
   permissions: ['user:read'],
   permission: 'user:read',
   audience: ['billing'],
+  'X-Api-Key': 'cik_Zk3vQ9sT1xWcR7yLb0uHnE5mPjD2gAaK8oIfX4eVt6M',
+  'X-User-Address': '203.0.113.7',
   may_grant: ['carrier_user'],
   description: 'Helps users of all carriers',
   allowed_ips: ['203.0.113.0/24'],

@@ -9,6 +9,7 @@ import {
   passkeyHolder,
 } from '../../support/passkeys';
 import { password, type TestAnswer, TestService } from '../../support/service';
+import { decode } from '../../support/tokens';
 
 describe('passkeys in a real browser', () => {
   let service: TestService;
@@ -40,6 +41,19 @@ describe('passkeys in a real browser', () => {
     ]);
     return body.challenge;
   };
+
+  it('limits the tokens of a login with a passkey to permissions of its user (J30)', async () => {
+    const login = async (permissions: string[]) => {
+      const { options, challenge } = await optionsOf(service, '/auth/passkey/options');
+      const body = { challenge, passkey: await device.get(options), permissions };
+      return service.post('/auth/passkey/login', { body });
+    };
+    const refused = await login(['user:read']);
+    expect([refused.status, refused.body.code]).toEqual([400, 'auth.scope_exceeded']);
+    const { status, body } = await login([]);
+    expect([status, decode(body.access_token)['permissions']]).toEqual([200, []]);
+    expect(decode(body.access_token)).not.toHaveProperty('roles');
+  });
 
   it('enrols a discoverable passkey, which returns recovery codes and ends the other sessions (M9)', async () => {
     const { token, name } = await service.loginAs();

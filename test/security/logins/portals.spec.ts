@@ -191,7 +191,7 @@ describe('logins through a portal', () => {
     expect((await login(inside.name, newAddress(), password, ip)).status).toBe(200);
   });
 
-  it('respond alike for unknown users and users inside and outside the scope, before and beyond the limits (L30)', async () => {
+  it('respond alike for unknown users and users in and outside the scope, also beyond the limits (L30)', async () => {
     const ip = newAddress();
     const [inside, outside] = [await service.createUser(), await service.createUser({ carrier_id: 'c2' })];
     const traces = [];

@@ -159,7 +159,20 @@ describe('tokens in the wrong place', () => {
   });
 
   it('contains only ids and technical claims (J21)', async () => {
-    const claims = ['amr', 'aud', 'auth_time', 'exp', 'iat', 'iss', 'jti', 'roles', 'sid', 'sub', 'user_type'];
+    const claims = [
+      'amr',
+      'aud',
+      'auth_time',
+      'client_id',
+      'exp',
+      'iat',
+      'iss',
+      'jti',
+      'roles',
+      'sid',
+      'sub',
+      'user_type',
+    ];
     expect(Object.keys(decode(service.admin.token)).sort()).toEqual(claims);
     expect(Object.keys(decode(user.token)).sort()).toEqual(['carrier_id', ...claims].sort());
     expect(decode(user.token, 0)).toEqual({ alg: 'ES256', typ: 'at+jwt', kid: expect.any(String) });

@@ -13395,9 +13395,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description API key of a portal, with `login:forward`. For users within its scope, limits and rules for addresses apply to `X-User-Address`. */
+                /**
+                 * @description API key of a portal, with `login:forward`. For users within its scope, limits and rules for addresses apply to `X-User-Address`.
+                 * @example cik_Zk3vQ9sT1xWcR7yLb0uHnE5mPjD2gAaK8oIfX4eVt6M
+                 */
                 "X-Api-Key"?: components["parameters"]["XApiKey"];
-                /** @description IP address of the user; required with `X-Api-Key` */
+                /**
+                 * @description IP address of the user; required with `X-Api-Key`
+                 * @example 203.0.113.7
+                 */
                 "X-User-Address"?: components["parameters"]["XUserAddress"];
             };
             path?: never;
@@ -13439,9 +13445,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description API key of a portal, with `login:forward`. For users within its scope, limits and rules for addresses apply to `X-User-Address`. */
+                /**
+                 * @description API key of a portal, with `login:forward`. For users within its scope, limits and rules for addresses apply to `X-User-Address`.
+                 * @example cik_Zk3vQ9sT1xWcR7yLb0uHnE5mPjD2gAaK8oIfX4eVt6M
+                 */
                 "X-Api-Key"?: components["parameters"]["XApiKey"];
-                /** @description IP address of the user; required with `X-Api-Key` */
+                /**
+                 * @description IP address of the user; required with `X-Api-Key`
+                 * @example 203.0.113.7
+                 */
                 "X-User-Address"?: components["parameters"]["XUserAddress"];
             };
             path?: never;
@@ -13684,9 +13696,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description API key of a portal, with `login:forward`. For users within its scope, limits and rules for addresses apply to `X-User-Address`. */
+                /**
+                 * @description API key of a portal, with `login:forward`. For users within its scope, limits and rules for addresses apply to `X-User-Address`.
+                 * @example cik_Zk3vQ9sT1xWcR7yLb0uHnE5mPjD2gAaK8oIfX4eVt6M
+                 */
                 "X-Api-Key"?: components["parameters"]["XApiKey"];
-                /** @description IP address of the user; required with `X-Api-Key` */
+                /**
+                 * @description IP address of the user; required with `X-Api-Key`
+                 * @example 203.0.113.7
+                 */
                 "X-User-Address"?: components["parameters"]["XUserAddress"];
             };
             path?: never;
@@ -13728,9 +13746,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description API key of a portal, with `login:forward`. For users within its scope, limits and rules for addresses apply to `X-User-Address`. */
+                /**
+                 * @description API key of a portal, with `login:forward`. For users within its scope, limits and rules for addresses apply to `X-User-Address`.
+                 * @example cik_Zk3vQ9sT1xWcR7yLb0uHnE5mPjD2gAaK8oIfX4eVt6M
+                 */
                 "X-Api-Key"?: components["parameters"]["XApiKey"];
-                /** @description IP address of the user; required with `X-Api-Key` */
+                /**
+                 * @description IP address of the user; required with `X-Api-Key`
+                 * @example 203.0.113.7
+                 */
                 "X-User-Address"?: components["parameters"]["XUserAddress"];
             };
             path?: never;
@@ -13772,9 +13796,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description API key of a portal, with `login:forward`. For users within its scope, limits and rules for addresses apply to `X-User-Address`. */
+                /**
+                 * @description API key of a portal, with `login:forward`. For users within its scope, limits and rules for addresses apply to `X-User-Address`.
+                 * @example cik_Zk3vQ9sT1xWcR7yLb0uHnE5mPjD2gAaK8oIfX4eVt6M
+                 */
                 "X-Api-Key"?: components["parameters"]["XApiKey"];
-                /** @description IP address of the user; required with `X-Api-Key` */
+                /**
+                 * @description IP address of the user; required with `X-Api-Key`
+                 * @example 203.0.113.7
+                 */
                 "X-User-Address"?: components["parameters"]["XUserAddress"];
             };
             path?: never;
@@ -13807,9 +13837,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description API key of a portal, with `login:forward`. For users within its scope, limits and rules for addresses apply to `X-User-Address`. */
+                /**
+                 * @description API key of a portal, with `login:forward`. For users within its scope, limits and rules for addresses apply to `X-User-Address`.
+                 * @example cik_Zk3vQ9sT1xWcR7yLb0uHnE5mPjD2gAaK8oIfX4eVt6M
+                 */
                 "X-Api-Key"?: components["parameters"]["XApiKey"];
-                /** @description IP address of the user; required with `X-Api-Key` */
+                /**
+                 * @description IP address of the user; required with `X-Api-Key`
+                 * @example 203.0.113.7
+                 */
                 "X-User-Address"?: components["parameters"]["XUserAddress"];
             };
             path?: never;
@@ -13888,9 +13924,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description API key of a portal, with `login:forward`. For users within its scope, limits and rules for addresses apply to `X-User-Address`. */
+                /**
+                 * @description API key of a portal, with `login:forward`. For users within its scope, limits and rules for addresses apply to `X-User-Address`.
+                 * @example cik_Zk3vQ9sT1xWcR7yLb0uHnE5mPjD2gAaK8oIfX4eVt6M
+                 */
                 "X-Api-Key"?: components["parameters"]["XApiKey"];
-                /** @description IP address of the user; required with `X-Api-Key` */
+                /**
+                 * @description IP address of the user; required with `X-Api-Key`
+                 * @example 203.0.113.7
+                 */
                 "X-User-Address"?: components["parameters"]["XUserAddress"];
             };
             path?: never;
@@ -13931,9 +13973,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description API key of a portal, with `login:forward`. For users within its scope, limits and rules for addresses apply to `X-User-Address`. */
+                /**
+                 * @description API key of a portal, with `login:forward`. For users within its scope, limits and rules for addresses apply to `X-User-Address`.
+                 * @example cik_Zk3vQ9sT1xWcR7yLb0uHnE5mPjD2gAaK8oIfX4eVt6M
+                 */
                 "X-Api-Key"?: components["parameters"]["XApiKey"];
-                /** @description IP address of the user; required with `X-Api-Key` */
+                /**
+                 * @description IP address of the user; required with `X-Api-Key`
+                 * @example 203.0.113.7
+                 */
                 "X-User-Address"?: components["parameters"]["XUserAddress"];
             };
             path: {
@@ -13970,9 +14018,15 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description API key of a portal, with `login:forward`. For users within its scope, limits and rules for addresses apply to `X-User-Address`. */
+                /**
+                 * @description API key of a portal, with `login:forward`. For users within its scope, limits and rules for addresses apply to `X-User-Address`.
+                 * @example cik_Zk3vQ9sT1xWcR7yLb0uHnE5mPjD2gAaK8oIfX4eVt6M
+                 */
                 "X-Api-Key"?: components["parameters"]["XApiKey"];
-                /** @description IP address of the user; required with `X-Api-Key` */
+                /**
+                 * @description IP address of the user; required with `X-Api-Key`
+                 * @example 203.0.113.7
+                 */
                 "X-User-Address"?: components["parameters"]["XUserAddress"];
             };
             path: {

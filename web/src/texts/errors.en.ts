@@ -10,6 +10,7 @@ export const errorTexts: Record<string, string> = {
   'auth.token_missing': 'You are not logged in.',
   'auth.token_invalid': 'Your session has ended. Log in again.',
   'auth.key_invalid': 'The API key is unknown, has expired or was revoked.',
+  'auth.scope_exceeded': 'The login does not include this permission or audience. Log in again.',
   'auth.invalid_credentials': 'User name or password is wrong, or the user may not log in.',
   'auth.reauthentication_required': 'Confirm your login again before this change.',
   'auth.second_factor_required': 'A second factor is required.',
