@@ -1,5 +1,14 @@
-import type { Portal } from './portal';
 import type { TokenGrant } from './token-grant';
+
+/** A portal that forwards a request of a user with an API key (`login:forward`). */
+export interface Portal {
+  /** scope of the key; `user_id` is its id */
+  key: Pick<Actor, 'actor_type' | 'user_id' | 'user_type' | 'carrier_id' | 'carrier_scope'>;
+  /** address of the user */
+  ip: string;
+  /** counts a login of a user outside the scope; false beyond the limit of the portal's address */
+  admitsOther?: () => Promise<boolean>;
+}
 
 /** The origin of a request. */
 export interface Caller {

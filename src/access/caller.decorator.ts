@@ -1,8 +1,7 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { clientAddress } from '../common/ip';
-import type { Actor, Caller } from './actor';
-import type { Portal } from './portal';
+import type { Actor, Caller, Portal } from './actor';
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -1,15 +1,5 @@
 import type { Caller } from './actor';
-import { mayReach, type Scope } from './scope';
-
-/** A portal that forwards a request of a user with an API key (`login:forward`). */
-export interface Portal {
-  /** scope of the key; `user_id` is its id */
-  key: Scope;
-  /** address of the user */
-  ip: string;
-  /** counts a login of a user outside the scope; false beyond the limit of the portal's address */
-  admitsOther?: () => Promise<boolean>;
-}
+import { mayReach } from './scope';
 
 /**
  * Returns the origin of a request once its user is known: for users in the scope of a portal, the

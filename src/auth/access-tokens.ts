@@ -14,8 +14,6 @@ export interface AccessTokenClaims {
   iss: string;
   aud: string | string[];
   sub: string;
-  /** API key of a portal, else `carrier-platform`; absent in tokens of older releases */
-  client_id?: string;
   sid: string;
   jti: string;
   iat: number;

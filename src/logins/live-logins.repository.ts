@@ -48,16 +48,14 @@ export interface Activity {
   ago_ms: number;
 }
 
-/** Renders the permissions of all roles of a user. */
-export const permissionsOfRoles = rawSql(`array(
+/** Renders what all roles of a user permit and may grant. */
+export const rights = rawSql(`
+        array(
           select distinct unnest(roles.permissions) from roles where roles.name = any(users.roles)
-        ) as permissions`);
-
-const rights = sql`
-        ${permissionsOfRoles},
+        ) as permissions,
         array(
           select distinct unnest(roles.may_grant) from roles where roles.name = any(users.roles)
-        ) as may_grant`;
+        ) as may_grant`);
 
 /**
  * The next time at which the user begins to need a second factor, or null. `least` ignores nulls.

@@ -5,7 +5,7 @@ import { rawSql, sql, type SqlFragment } from '../common/query/sql';
 import type { StoredPassword } from '../credentials/credentials.service';
 import { Database } from '../database/database';
 import type { EventBase } from '../events/events.service';
-import { permissionsOfRoles } from './live-logins.repository';
+import { rights } from './live-logins.repository';
 import {
   demandPasswordChangeSql,
   type LoginNote,
@@ -174,7 +174,7 @@ function loginState(ip: string | null, password_changed_at: Date | null | undefi
         end as rejection,
         second_factors,
         carrier_id,
-        ${permissionsOfRoles}`;
+        ${rights}`;
 }
 
 function matches(claim: LoginClaim): SqlFragment {
