@@ -134,6 +134,9 @@ select
   array(
     select distinct unnest(roles.permissions) from roles where roles.name = any(users.roles)
   ) as permissions,
+  array(
+    select distinct unnest(roles.may_grant) from roles where roles.name = any(users.roles)
+  ) as may_grant,
   now() as locked_at
 from users, (select set_config('lock_timeout', '2s', true) offset 0) patience
 where user_id = $3::uuid
@@ -152,6 +155,9 @@ select
   array(
     select distinct unnest(roles.permissions) from roles where roles.name = any(users.roles)
   ) as permissions,
+  array(
+    select distinct unnest(roles.may_grant) from roles where roles.name = any(users.roles)
+  ) as may_grant,
   now() as locked_at
 from users, (select set_config('lock_timeout', '2s', true) offset 0) patience
 where user_id = $2::uuid
@@ -169,7 +175,10 @@ select
   carrier_id,
   array(
     select distinct unnest(roles.permissions) from roles where roles.name = any(users.roles)
-  ) as permissions
+  ) as permissions,
+  array(
+    select distinct unnest(roles.may_grant) from roles where roles.name = any(users.roles)
+  ) as may_grant
 from users
 where user_id = $3::uuid;
 
