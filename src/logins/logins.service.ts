@@ -20,6 +20,8 @@ import { lockouts, logins, outcomeOf } from './logins.metrics';
 import { type LoginClaim, type LoginRecord, LoginsRepository } from './logins.repository';
 
 const runningPerAccountMax = shareOf(5);
+/** Rejections that tell that the password is right, so they are recorded. */
+const rightPasswords = new Set<string>(['auth.ip_not_allowed', 'auth.scope_exceeded', 'request.invalid']);
 const firstPauseMs = 10;
 const longestPauseMs = 250;
 
@@ -154,7 +156,7 @@ export class LoginsService {
     const { attempt } = verified;
     const code = error instanceof AppError ? error.code : null;
     if (code === 'auth.invalid_credentials') await this.fail(attempt, verified.user, actor);
-    else if (code === 'auth.ip_not_allowed' || code === 'auth.scope_exceeded')
+    else if (code !== null && rightPasswords.has(code))
       await this.releaseOnError(attempt, () => this.rejectRight(verified, actor, code));
     else await this.attempts.giveBack(attempt);
   }

@@ -160,6 +160,12 @@ describe('limited tokens', () => {
       [user_id],
     );
     expect(events).toEqual([{ event_type: 'login.failed', changes: { reason: { after: 'auth.scope_exceeded' } } }]);
+    const permissions = Array.from({ length: 40 }, (_, index) => `${'m'.repeat(60)}:${index}`);
+    expect((await login(adminEmail, { permissions })).status).toBe(400);
+    const [last] = await service.rows<{ changes: object }>(
+      `select changes from events where event_type = 'login.failed' order by occurred_at desc, event_id desc limit 1`,
+    );
+    expect(last?.changes).toEqual({ reason: { after: 'request.invalid' } });
     expect(await service.rows('select 1 from sessions where user_id = $1', [user_id])).toEqual([]);
   });
 
