@@ -3717,6 +3717,11 @@ export interface components {
         /** @description Introspection response (RFC 7662 §2.2). For an inactive token, `active` is the only field. */
         IntrospectionResponse: {
             /**
+             * @description audience: `carrier-platform`, or the list that the login asked for
+             * @example carrier-platform
+             */
+            aud?: string | string[];
+            /**
              * @description whether the token is valid, its session has not ended, and its user is active, or the API key is active; also false if the caller may not introspect the token
              * @example true
              */
@@ -3732,11 +3737,6 @@ export interface components {
              * @example https://identity.example.net
              */
             iss?: string;
-            /**
-             * @description audience: `carrier-platform`
-             * @example carrier-platform
-             */
-            aud?: string;
             /**
              * @description id of the API key; absent for tokens of users
              * @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2
@@ -3795,7 +3795,7 @@ export interface components {
              */
             carrier_scope?: string[] | null;
             /**
-             * @description current roles
+             * @description current roles; absent if the session is limited
              * @example [
              *       "carrier_user"
              *     ]
@@ -3817,7 +3817,7 @@ export interface components {
              */
             auth_time?: number;
             /**
-             * @description current permissions, separated by spaces, or absent; all known ones follow `*`
+             * @description current permissions within the limits of the session, separated by spaces, or absent; all known ones follow `*`
              * @example user:read user:update
              */
             scope?: string;
@@ -5382,14 +5382,14 @@ export interface components {
              */
             code?: "auth.scope_exceeded" | "request.invalid" | "request.malformed_json";
         };
-        /** @description Problem with the code `auth.invalid_credentials` or `auth.key_invalid` or `auth.second_factor_required` */
-        AuthInvalidCredentialsOrAuthKeyInvalidOrAuthSecondFactorRequiredProblem: components["schemas"]["ProblemResponse"] & {
+        /** @description Problem with the code `auth.invalid_credentials` or `auth.second_factor_required` or `auth.key_invalid` */
+        AuthInvalidCredentialsOrAuthSecondFactorRequiredProblem: components["schemas"]["ProblemResponse"] & {
             /**
              * @description stable code of the error
              * @example auth.invalid_credentials
              * @enum {string}
              */
-            code?: "auth.invalid_credentials" | "auth.key_invalid" | "auth.second_factor_required";
+            code?: "auth.invalid_credentials" | "auth.second_factor_required" | "auth.key_invalid";
             /**
              * @description secret for `POST /auth/second-factor`; works once; only with the code `auth.second_factor_required`
              * @example Zk3vQ9sT1xWcR7yLb0uHnE5mPjD2gAaK8oIfX4eVt6M
@@ -5428,16 +5428,7 @@ export interface components {
              */
             code?: "auth.too_many_attempts" | "request.rate_limited";
         };
-        /** @description Problem with the code `auth.token_invalid` or `auth.token_missing` */
-        CheckTokenUnauthorizedProblem: components["schemas"]["ProblemResponse"] & {
-            /**
-             * @description stable code of the error
-             * @example auth.token_invalid
-             * @enum {string}
-             */
-            code?: "auth.token_invalid" | "auth.token_missing";
-        };
-        /** @description Problem with the code `auth.cross_origin` */
+        /** @description Problem with the code `auth.cross_origin` or `access.denied` */
         AuthCrossOriginProblem: components["schemas"]["ProblemResponse"] & {
             /**
              * @description stable code of the error
@@ -5445,15 +5436,6 @@ export interface components {
              * @enum {string}
              */
             code?: "auth.cross_origin" | "access.denied";
-        };
-        /** @description Problem with the code `auth.cross_origin` */
-        LogoutAuthCrossOriginProblem: components["schemas"]["ProblemResponse"] & {
-            /**
-             * @description stable code of the error
-             * @example auth.cross_origin
-             * @enum {string}
-             */
-            code?: "auth.cross_origin";
         };
         /** @description Problem with the code `auth.token_invalid` or `auth.token_missing` */
         LogoutUnauthorizedProblem: components["schemas"]["ProblemResponse"] & {
@@ -5463,6 +5445,15 @@ export interface components {
              * @enum {string}
              */
             code?: "auth.token_invalid" | "auth.token_missing";
+        };
+        /** @description Problem with the code `auth.cross_origin` */
+        LogoutAuthCrossOriginProblem: components["schemas"]["ProblemResponse"] & {
+            /**
+             * @description stable code of the error
+             * @example auth.cross_origin
+             * @enum {string}
+             */
+            code?: "auth.cross_origin";
         };
         /** @description Problem with the code `auth.wrong_current_password` or `request.invalid` or `request.malformed_json` */
         AuthWrongCurrentPasswordProblem: components["schemas"]["ProblemResponse"] & {
@@ -5491,17 +5482,17 @@ export interface components {
              */
             code?: "request.not_found";
         };
-        /** @description Problem with the code `auth.challenge_invalid` or `auth.invalid_second_factor` or `auth.key_invalid` or `auth.passkey_unknown` */
-        AuthChallengeInvalidOrAuthInvalidSecondFactorOrAuthKeyInvalidOrAuthPasskeyUnknownProblem: components["schemas"]["ProblemResponse"] & {
+        /** @description Problem with the code `auth.challenge_invalid` or `auth.invalid_second_factor` or `auth.passkey_unknown` or `auth.key_invalid` */
+        CompleteLoginAuthChallengeInvalidOrAuthInvalidSecondFactorOrAuthPasskeyUnknownProblem: components["schemas"]["ProblemResponse"] & {
             /**
              * @description stable code of the error
              * @example auth.challenge_invalid
              * @enum {string}
              */
-            code?: "auth.challenge_invalid" | "auth.invalid_second_factor" | "auth.key_invalid" | "auth.passkey_unknown";
+            code?: "auth.challenge_invalid" | "auth.invalid_second_factor" | "auth.passkey_unknown" | "auth.key_invalid";
         };
         /** @description Problem with the code `auth.challenge_invalid` or `auth.key_invalid` */
-        AuthChallengeInvalidOrAuthKeyInvalidProblem: components["schemas"]["ProblemResponse"] & {
+        AuthChallengeInvalidProblem: components["schemas"]["ProblemResponse"] & {
             /**
              * @description stable code of the error
              * @example auth.challenge_invalid
@@ -5510,7 +5501,7 @@ export interface components {
             code?: "auth.challenge_invalid" | "auth.key_invalid";
         };
         /** @description Problem with the code `auth.key_invalid` */
-        CreatePasskeyLoginOptionsAuthKeyInvalidProblem: components["schemas"]["ProblemResponse"] & {
+        AuthKeyInvalidProblem: components["schemas"]["ProblemResponse"] & {
             /**
              * @description stable code of the error
              * @example auth.key_invalid
@@ -5518,32 +5509,14 @@ export interface components {
              */
             code?: "auth.key_invalid";
         };
-        /** @description Problem with the code `auth.challenge_invalid` or `auth.key_invalid` or `auth.passkey_unknown` */
-        AuthChallengeInvalidOrAuthKeyInvalidOrAuthPasskeyUnknownProblem: components["schemas"]["ProblemResponse"] & {
+        /** @description Problem with the code `auth.challenge_invalid` or `auth.passkey_unknown` or `auth.key_invalid` */
+        AuthChallengeInvalidOrAuthPasskeyUnknownProblem: components["schemas"]["ProblemResponse"] & {
             /**
              * @description stable code of the error
              * @example auth.challenge_invalid
              * @enum {string}
              */
-            code?: "auth.challenge_invalid" | "auth.key_invalid" | "auth.passkey_unknown";
-        };
-        /** @description Problem with the code `auth.key_invalid` */
-        RequestPasswordResetAuthKeyInvalidProblem: components["schemas"]["ProblemResponse"] & {
-            /**
-             * @description stable code of the error
-             * @example auth.key_invalid
-             * @enum {string}
-             */
-            code?: "auth.key_invalid";
-        };
-        /** @description Problem with the code `auth.key_invalid` */
-        CheckResetLinkAuthKeyInvalidProblem: components["schemas"]["ProblemResponse"] & {
-            /**
-             * @description stable code of the error
-             * @example auth.key_invalid
-             * @enum {string}
-             */
-            code?: "auth.key_invalid";
+            code?: "auth.challenge_invalid" | "auth.passkey_unknown" | "auth.key_invalid";
         };
         /** @description Problem with the code `reset.token_invalid` or `request.not_found` */
         ResetTokenInvalidProblem: components["schemas"]["ProblemResponse"] & {
@@ -5553,15 +5526,6 @@ export interface components {
              * @enum {string}
              */
             code?: "reset.token_invalid" | "request.not_found";
-        };
-        /** @description Problem with the code `auth.key_invalid` */
-        ResetPasswordAuthKeyInvalidProblem: components["schemas"]["ProblemResponse"] & {
-            /**
-             * @description stable code of the error
-             * @example auth.key_invalid
-             * @enum {string}
-             */
-            code?: "auth.key_invalid";
         };
         /** @description Problem with the code `user.email_taken` */
         UserEmailTakenProblem: components["schemas"]["ProblemResponse"] & {
@@ -6051,14 +6015,14 @@ export interface components {
                 "application/problem+json": components["schemas"]["AuthScopeExceededProblem"];
             };
         };
-        /** @description `auth.invalid_credentials`: Wrong login or password; `auth.key_invalid`: The API key is not valid; `auth.second_factor_required`: A second factor is required */
-        AuthInvalidCredentialsOrAuthKeyInvalidOrAuthSecondFactorRequired: {
+        /** @description `auth.invalid_credentials`: Wrong login or password; `auth.second_factor_required`: A second factor is required; `auth.key_invalid`: The API key is not valid */
+        AuthInvalidCredentialsOrAuthSecondFactorRequired: {
             headers: {
                 "WWW-Authenticate": components["headers"]["WWWAuthenticate"];
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["AuthInvalidCredentialsOrAuthKeyInvalidOrAuthSecondFactorRequiredProblem"];
+                "application/problem+json": components["schemas"]["AuthInvalidCredentialsOrAuthSecondFactorRequiredProblem"];
             };
         };
         /** @description `auth.cross_origin`: Cookie transport not allowed; `auth.ip_not_allowed`: IP address not allowed; `access.denied`: Access denied */
@@ -6080,17 +6044,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["AuthTooManyAttemptsProblem"];
             };
         };
-        /** @description `auth.token_invalid`: The token is not valid; `auth.token_missing`: A token is required */
-        CheckTokenUnauthorized: {
-            headers: {
-                "WWW-Authenticate": components["headers"]["WWWAuthenticate"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["CheckTokenUnauthorizedProblem"];
-            };
-        };
-        /** @description `auth.cross_origin`: Cookie transport not allowed */
+        /** @description `auth.cross_origin`: Cookie transport not allowed; `access.denied`: Access denied */
         AuthCrossOrigin: {
             headers: {
                 [name: string]: unknown;
@@ -6107,6 +6061,15 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["LogoutUnauthorizedProblem"];
+            };
+        };
+        /** @description `auth.cross_origin`: Cookie transport not allowed */
+        LogoutAuthCrossOrigin: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["LogoutAuthCrossOriginProblem"];
             };
         };
         /** @description `auth.wrong_current_password`: The current password is wrong; `request.invalid`: The request is not valid; `request.malformed_json`: The body is not valid JSON */
@@ -6137,64 +6100,44 @@ export interface components {
                 "application/problem+json": components["schemas"]["RequestNotFoundProblem"];
             };
         };
-        /** @description `auth.challenge_invalid`: The challenge is no longer valid; `auth.invalid_second_factor`: Wrong code; `auth.key_invalid`: The API key is not valid; `auth.passkey_unknown`: The passkey is not known */
-        AuthChallengeInvalidOrAuthInvalidSecondFactorOrAuthKeyInvalidOrAuthPasskeyUnknown: {
+        /** @description `auth.challenge_invalid`: The challenge is no longer valid; `auth.invalid_second_factor`: Wrong code; `auth.passkey_unknown`: The passkey is not known; `auth.key_invalid`: The API key is not valid */
+        CompleteLoginAuthChallengeInvalidOrAuthInvalidSecondFactorOrAuthPasskeyUnknown: {
             headers: {
                 "WWW-Authenticate": components["headers"]["WWWAuthenticate"];
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["AuthChallengeInvalidOrAuthInvalidSecondFactorOrAuthKeyInvalidOrAuthPasskeyUnknownProblem"];
+                "application/problem+json": components["schemas"]["CompleteLoginAuthChallengeInvalidOrAuthInvalidSecondFactorOrAuthPasskeyUnknownProblem"];
             };
         };
         /** @description `auth.challenge_invalid`: The challenge is no longer valid; `auth.key_invalid`: The API key is not valid */
-        AuthChallengeInvalidOrAuthKeyInvalid: {
+        AuthChallengeInvalid: {
             headers: {
                 "WWW-Authenticate": components["headers"]["WWWAuthenticate"];
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["AuthChallengeInvalidOrAuthKeyInvalidProblem"];
+                "application/problem+json": components["schemas"]["AuthChallengeInvalidProblem"];
             };
         };
         /** @description `auth.key_invalid`: The API key is not valid */
-        CreatePasskeyLoginOptionsAuthKeyInvalid: {
+        AuthKeyInvalid: {
             headers: {
                 "WWW-Authenticate": components["headers"]["WWWAuthenticate"];
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["CreatePasskeyLoginOptionsAuthKeyInvalidProblem"];
+                "application/problem+json": components["schemas"]["AuthKeyInvalidProblem"];
             };
         };
-        /** @description `auth.challenge_invalid`: The challenge is no longer valid; `auth.key_invalid`: The API key is not valid; `auth.passkey_unknown`: The passkey is not known */
-        AuthChallengeInvalidOrAuthKeyInvalidOrAuthPasskeyUnknown: {
+        /** @description `auth.challenge_invalid`: The challenge is no longer valid; `auth.passkey_unknown`: The passkey is not known; `auth.key_invalid`: The API key is not valid */
+        AuthChallengeInvalidOrAuthPasskeyUnknown: {
             headers: {
                 "WWW-Authenticate": components["headers"]["WWWAuthenticate"];
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["AuthChallengeInvalidOrAuthKeyInvalidOrAuthPasskeyUnknownProblem"];
-            };
-        };
-        /** @description `auth.key_invalid`: The API key is not valid */
-        RequestPasswordResetAuthKeyInvalid: {
-            headers: {
-                "WWW-Authenticate": components["headers"]["WWWAuthenticate"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["RequestPasswordResetAuthKeyInvalidProblem"];
-            };
-        };
-        /** @description `auth.key_invalid`: The API key is not valid */
-        CheckResetLinkAuthKeyInvalid: {
-            headers: {
-                "WWW-Authenticate": components["headers"]["WWWAuthenticate"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["CheckResetLinkAuthKeyInvalidProblem"];
+                "application/problem+json": components["schemas"]["AuthChallengeInvalidOrAuthPasskeyUnknownProblem"];
             };
         };
         /** @description `reset.token_invalid`: The link is no longer valid; `request.not_found`: Not found */
@@ -6204,16 +6147,6 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["ResetTokenInvalidProblem"];
-            };
-        };
-        /** @description `auth.key_invalid`: The API key is not valid */
-        ResetPasswordAuthKeyInvalid: {
-            headers: {
-                "WWW-Authenticate": components["headers"]["WWWAuthenticate"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["ResetPasswordAuthKeyInvalidProblem"];
             };
         };
         /** @description `user.email_taken`: E-mail address already in use */
@@ -7348,6 +7281,16 @@ export interface components {
          * @example 0192f0c1-8a4e-7c3b-9d52-1f6a7b8c9d0e
          */
         UserIdPath: string;
+        /**
+         * @description API key of a portal, with `login:forward`. For users within its scope, limits and rules for addresses apply to `X-User-Address`.
+         * @example cik_Zk3vQ9sT1xWcR7yLb0uHnE5mPjD2gAaK8oIfX4eVt6M
+         */
+        XApiKey: string;
+        /**
+         * @description IP address of the user; required with `X-Api-Key`
+         * @example 203.0.113.7
+         */
+        XUserAddress: string;
         /**
          * @description Id of the second factor, a UUID. Other text returns 404.
          * @example 0192f0c6-1d2e-7f3a-8b4c-5d6e7f8a9b0c
@@ -13431,7 +13374,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["AuthScopeExceeded"];
-            401: components["responses"]["AuthInvalidCredentialsOrAuthKeyInvalidOrAuthSecondFactorRequired"];
+            401: components["responses"]["AuthInvalidCredentialsOrAuthSecondFactorRequired"];
             403: components["responses"]["AuthCrossOriginOrAuthIpNotAllowed"];
             413: components["responses"]["RequestTooLarge"];
             415: components["responses"]["RequestUnsupportedMediaType"];
@@ -13479,8 +13422,8 @@ export interface operations {
                     "application/json": components["schemas"]["CheckTokenResponse"];
                 };
             };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["CheckTokenUnauthorized"];
+            400: components["responses"]["AuthScopeExceeded"];
+            401: components["responses"]["Unauthorized"];
             403: components["responses"]["AuthCrossOrigin"];
             413: components["responses"]["RequestTooLarge"];
             415: components["responses"]["RequestUnsupportedMediaType"];
@@ -13513,7 +13456,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["LogoutUnauthorized"];
-            403: components["responses"]["AuthCrossOrigin"];
+            403: components["responses"]["LogoutAuthCrossOrigin"];
             413: components["responses"]["RequestTooLarge"];
             415: components["responses"]["RequestUnsupportedMediaType"];
             429: components["responses"]["RequestRateLimited"];
@@ -13732,7 +13675,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["AuthScopeExceeded"];
-            401: components["responses"]["AuthChallengeInvalidOrAuthInvalidSecondFactorOrAuthKeyInvalidOrAuthPasskeyUnknown"];
+            401: components["responses"]["CompleteLoginAuthChallengeInvalidOrAuthInvalidSecondFactorOrAuthPasskeyUnknown"];
             403: components["responses"]["AuthCrossOrigin"];
             413: components["responses"]["RequestTooLarge"];
             415: components["responses"]["RequestUnsupportedMediaType"];
@@ -13781,7 +13724,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["BadRequest"];
-            401: components["responses"]["AuthChallengeInvalidOrAuthKeyInvalid"];
+            401: components["responses"]["AuthChallengeInvalid"];
             403: components["responses"]["AccessDenied"];
             404: components["responses"]["RequestNotFound"];
             413: components["responses"]["RequestTooLarge"];
@@ -13822,7 +13765,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["BadRequest"];
-            401: components["responses"]["CreatePasskeyLoginOptionsAuthKeyInvalid"];
+            401: components["responses"]["AuthKeyInvalid"];
             403: components["responses"]["AccessDenied"];
             404: components["responses"]["RequestNotFound"];
             413: components["responses"]["RequestTooLarge"];
@@ -13884,7 +13827,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["AuthScopeExceeded"];
-            401: components["responses"]["AuthChallengeInvalidOrAuthKeyInvalidOrAuthPasskeyUnknown"];
+            401: components["responses"]["AuthChallengeInvalidOrAuthPasskeyUnknown"];
             403: components["responses"]["AuthCrossOriginOrAuthIpNotAllowed"];
             404: components["responses"]["RequestNotFound"];
             413: components["responses"]["RequestTooLarge"];
@@ -13959,7 +13902,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["BadRequest"];
-            401: components["responses"]["RequestPasswordResetAuthKeyInvalid"];
+            401: components["responses"]["AuthKeyInvalid"];
             403: components["responses"]["AccessDenied"];
             413: components["responses"]["RequestTooLarge"];
             415: components["responses"]["RequestUnsupportedMediaType"];
@@ -14005,7 +13948,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["RequestInvalid"];
-            401: components["responses"]["CheckResetLinkAuthKeyInvalid"];
+            401: components["responses"]["AuthKeyInvalid"];
             403: components["responses"]["AccessDenied"];
             404: components["responses"]["ResetTokenInvalid"];
             429: components["responses"]["RequestRateLimited"];
@@ -14057,7 +14000,7 @@ export interface operations {
                 content?: never;
             };
             400: components["responses"]["BadRequest"];
-            401: components["responses"]["ResetPasswordAuthKeyInvalid"];
+            401: components["responses"]["AuthKeyInvalid"];
             403: components["responses"]["AccessDenied"];
             404: components["responses"]["ResetTokenInvalid"];
             409: components["responses"]["UserEmailTaken"];

@@ -10,7 +10,6 @@ export const errorTexts: Record<string, string> = {
   'auth.token_missing': 'Sie sind nicht angemeldet.',
   'auth.key_invalid': 'Der API-Schlüssel ist unbekannt, abgelaufen oder widerrufen.',
   'auth.token_invalid': 'Ihre Sitzung ist beendet. Melden Sie sich erneut an.',
-  'auth.key_invalid': 'Der API-Schlüssel ist unbekannt, abgelaufen oder widerrufen.',
   'auth.scope_exceeded': 'Die Anmeldung umfasst diese Berechtigung oder Zielgruppe nicht. Melden Sie sich erneut an.',
   'auth.invalid_credentials': 'Benutzername oder Passwort ist falsch, oder der Benutzer darf sich nicht anmelden.',
   'auth.reauthentication_required': 'Bestätigen Sie vor dieser Änderung Ihre Anmeldung erneut.',
