@@ -6,7 +6,7 @@ import { writeNow } from './common/log-stream';
 import { name, version } from './common/project';
 import { type Config, consoleUrl, docsUrl, loadConfig, serviceUrl, withDatabase } from './config/config';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres/embedded-postgres';
-import { findPlace } from './embedded-postgres/postgres-place';
+import { findCluster } from './embedded-postgres/postgres-cluster';
 import { prepareDatabase } from './database/migrate';
 import { storeAddress } from './config/running-address';
 import { setUpProcess } from './process-setup';
@@ -33,7 +33,7 @@ async function start(): Promise<void> {
   shutdownDelayMs = config.SHUTDOWN_DELAY_SECONDS * 1_000;
   const logger = createLogger(config.LOG_LEVEL);
   for (const warning of config.warnings) logger.warn(warning);
-  const isFirst = config.embedded && (await findPlace(config.DATA_DIR)) === null;
+  const isFirst = config.embedded && (await findCluster(config.DATA_DIR)) === null;
   // Beside an existing database, a process that is stopping may still have the port.
   if (isFirst || !config.embedded) await assertCanListen(config);
   if (isFirst) await checkAdministrator(config);

@@ -4,7 +4,7 @@ import { fromDatabaseError, markDriverFault } from './common/errors/database-err
 import { WorkerFault } from './cluster/worker-fault';
 import { ConfigError } from './config/config';
 import { DatabaseFault } from './database/database-fault';
-import { EmbeddedPostgresError } from './embedded-postgres/embedded-postgres';
+import { EmbeddedPostgresError } from './embedded-postgres/postgres-cluster';
 
 /**
  * SQLSTATE classes of a rejected connection: wrong credentials, unknown database, missing

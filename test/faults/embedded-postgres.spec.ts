@@ -70,7 +70,7 @@ describe.each(accounts)('as %s', (name, account) => {
     await query(cold.url, 'create table restarted as select 1 as one');
 
     const { password } = new URL(cold.url);
-    const log = readFileSync(join(dataDir, 'postgres.log'), 'utf8');
+    const log = readFileSync(join(cold.directory, 'postgres.log'), 'utf8');
     expect(seen.some((line) => line.includes('initdb'))).toBe(true);
     expect([...seen, ...listProcesses('axeww'), log].filter((line) => line.includes(password))).toEqual([]);
 
@@ -114,10 +114,10 @@ describe.each(accounts)('as %s', (name, account) => {
     );
     expect(shown.map(({ value }) => value)).toEqual(['127.0.0.1', '', 'on', '33', "it's a $(test)", 'UTF8']);
 
-    const files = [dataDir, directory, join(directory, 'carrier_identity.password'), join(dataDir, 'postgres.log')];
-    // The account of the server may only pass through the DATA_DIR of root.
-    expect(await Promise.all(files.map(modeOf))).toEqual([name === 'root' ? 0o711 : 0o700, 0o700, 0o600, 0o600]);
-    expect(readdirSync(dataDir).sort()).toEqual(['postgres', 'postgres.log']);
+    const files = [dataDir, directory, join(directory, 'carrier_identity.password'), join(directory, 'postgres.log')];
+    // Other accounts may only pass through DATA_DIR, as the account of root's server must.
+    expect(await Promise.all(files.map(modeOf))).toEqual([0o711, 0o700, 0o600, 0o600]);
+    expect(readdirSync(dataDir)).toEqual(['postgres']);
   });
 
   it('rejects a second process, even after the lock was lost, and publishes the URL for tools', async () => {
@@ -177,7 +177,7 @@ describe.each(accounts)('as %s', (name, account) => {
     expect(await query(answers[won]!.url, 'select 1 as one')).toEqual([{ one: 1 }]);
     await contenders[won]!.stop();
     expect(await contenders[1 - won]!.start(fresh)).toMatchObject({ adopted: false });
-    expect(readdirSync(fresh).sort()).toEqual(['postgres', 'postgres.log']);
+    expect(readdirSync(fresh)).toEqual(['postgres']);
   });
 
   it('starts afresh after the creation of a cluster was interrupted or killed', async () => {
@@ -199,19 +199,19 @@ describe.each(accounts)('as %s', (name, account) => {
 
     const { url } = await makeOwner().start(fresh);
     expect(await query(url, 'select 1 as one')).toEqual([{ one: 1 }]);
-    expect(readdirSync(fresh).sort()).toEqual(['postgres', 'postgres.log']);
+    expect(readdirSync(fresh)).toEqual(['postgres']);
   });
 
   it('shields the server from Ctrl-C and tries another port when one is in use', async () => {
     const first = makeOwner({ detached: true });
-    const { url } = await first.start(dataDir, { fault: 'takenPort' });
-    expect(readFileSync(join(dataDir, 'postgres.log'), 'utf8')).toContain('Address already in use');
+    const { url, directory } = await first.start(dataDir, { fault: 'takenPort' });
+    expect(readFileSync(join(directory, 'postgres.log'), 'utf8')).toContain('Address already in use');
     process.kill(-first.child.pid!, 'SIGINT');
     await until(async () => (await first.countInterrupts()) === 1);
     expect(await query(url, 'select 1 as one')).toEqual([{ one: 1 }]);
   });
 
-  it('reports at once why PostgreSQL refuses to start, and truncates a log that is too long', async () => {
+  it('reports at once why PostgreSQL refuses to start, and empties a log that is too long', async () => {
     const first = makeOwner();
     await first.start(dataDir);
     await first.stop();
@@ -222,9 +222,10 @@ describe.each(accounts)('as %s', (name, account) => {
       error: expect.stringMatching(/shared_buffers.*DATABASE_URL/),
     });
     expect(performance.now() - began).toBeLessThan(15_000);
-    await truncate(join(dataDir, 'postgres.log'), 11 * 1024 * 1024);
+    const log = join(dataDir, 'postgres/postgres.log');
+    await truncate(log, 11 * 1024 * 1024);
     await first.start(dataDir);
-    expect((await stat(join(dataDir, 'postgres.log'))).size).toBeLessThan(10_000);
+    expect((await stat(log)).size).toBeLessThan(10_000);
   });
 
   it('points to DATABASE_URL when the platform package is not installed', async () => {

@@ -36,18 +36,17 @@ const ROOT = join(__dirname, '../..');
 /** The program that owns a server. It responds to each message once. */
 const OWNER = `
   const { startEmbeddedPostgres, findEmbeddedPostgres } = require('./embedded-postgres.js');
-  const { Server, createServer } = require('node:net');
+  const { createServer } = require('node:net');
   let server, interrupts = 0;
   process.on('SIGINT', () => interrupts++);
   const faults = {
     takenPort: () => new Promise((done) => {
       const taken = createServer().listen(0, '127.0.0.1', () => {
-        const { address } = Server.prototype, { port } = taken.address();
-        Server.prototype.address = function () { Server.prototype.address = address; return { port }; };
+        const crypto = require('node:crypto'), { randomInt } = crypto;
+        crypto.randomInt = () => { crypto.randomInt = randomInt; return taken.address().port; };
         done();
       });
     }),
-    namelessUser: () => { require('node:os').userInfo = () => { throw new Error('ENOENT: no such user'); }; },
   };
   const commands = {
     async start({ dataDir, settings, fault }) {
@@ -75,13 +74,12 @@ export class Owner {
 
   /**
    * Starts a server for a data directory.
-   * @param rest.fault a simulated fault: `takenPort` occupies the first port that looks free,
-   * `namelessUser` hides the user's entry in /etc/passwd
+   * @param rest.fault a simulated fault: `takenPort` occupies the first port that is tried
    * @returns the properties of the handle, or the `name` and `error` of a thrown error
    */
   async tryStart(
     dataDir: string,
-    rest: { settings?: Record<string, string>; fault?: 'takenPort' | 'namelessUser' } = {},
+    rest: { settings?: Record<string, string>; fault?: 'takenPort' } = {},
   ): Promise<Answer> {
     const answer = await this.ask<Answer>('start', { dataDir, ...rest });
     if (answer.directory) this.onServer(answer.directory);
@@ -167,7 +165,7 @@ export class Sandbox {
     const [dist, modules] = [join(project, 'dist'), join(project, 'node_modules')];
     await mkdir(dist, { recursive: true });
     await mkdir(modules);
-    for (const name of ['embedded-postgres', 'postgres-binaries', 'postgres-place', 'postgres-server']) {
+    for (const name of ['embedded-postgres', 'postgres-cluster']) {
       const source = readFileSync(join(ROOT, `src/embedded-postgres/${name}.ts`), 'utf8');
       const { code } = transformSync(source, {
         jsc: { parser: { syntax: 'typescript' }, target: 'es2022' },

@@ -4,7 +4,7 @@ import { appendFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/embedded-postgres/embedded-postgres';
-import { PASSWORD_FILE } from '../../src/embedded-postgres/postgres-server';
+import { PASSWORD_FILE } from '../../src/embedded-postgres/postgres-cluster';
 import { query } from './embedded-postgres-sandbox';
 import { until } from './until';
 
