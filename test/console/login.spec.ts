@@ -161,7 +161,7 @@ describe('logging in to the console', () => {
     const { name, user_id } = await service.createUser({ user_type: 'system', roles: ['administrator'] });
     const page = await subject.login(name, '/roles/left-open');
     await subject.ageAuthentication(user_id);
-    await page.getByRole('checkbox', { name: 'user:read' }).check();
+    await page.getByRole('checkbox', { name: /user:read$/ }).check();
     await page.getByRole('button', { name: 'Save' }).click();
     const dialog = freshAuthenticationDialog(page);
     await dialog.waitFor();

@@ -1,7 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { type TestLogin, TestService } from '../support/service';
-import { filters, isSorted, meets, type ModelUser, modelUser, question, sorts, valueFor } from '../support/user-model';
+import {
+  filters,
+  isSorted,
+  meets,
+  type ModelUser,
+  modelUser,
+  needsDeleted,
+  question,
+  sorts,
+  valueFor,
+} from '../support/user-model';
 
 describe('lists, counts, previews and page walks against a plain model', () => {
   let service: TestService;
@@ -110,11 +120,13 @@ describe('lists, counts, previews and page walks against a plain model', () => {
     for (const parameter of filters)
       for (const [index, seeds] of seedsOfAll.entries()) {
         const value = valueFor({ parameter, seeds }, users);
+        const sort = sorts[index % sorts.length] ?? '';
+        const deleted = needsDeleted([parameter, sort]);
         const wanted = users
-          .filter((user) => user.deleted_at === null && meets(user, parameter, value))
+          .filter((user) => (user.deleted_at !== null) === deleted && meets(user, parameter, value))
           .map(({ user_id }) => user_id);
-        const sort = sorts[index % sorts.length];
-        const query = `${parameter}=${encodeURIComponent(value)}&count=exact&per_page=500&order_by=${sort}`;
+        const state = deleted ? '&deleted=true' : '';
+        const query = `${parameter}=${encodeURIComponent(value)}&count=exact&per_page=500&order_by=${sort}${state}`;
         const { body } = await service.get(`/user/list?${query}`, service.admin);
         expect([query, body.items.map(({ user_id }: ModelUser) => user_id).sort()]).toEqual([query, wanted.sort()]);
         if (wanted.length > 0) found.push(parameter);

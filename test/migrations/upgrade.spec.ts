@@ -115,14 +115,17 @@ describe('an upgrade', () => {
 });
 
 /**
- * Returns a row as later migrations change it: operators lose a withdrawn permission, and two roles
- * may reset factors.
+ * Returns a row as later migrations change it: operators lose a withdrawn permission, two roles may
+ * reset factors, and reading deleted users is a permission of its own.
  */
 function migrated(row: Record<string, unknown>): Record<string, unknown> {
   const { name, permissions } = row;
-  if (!['operator', 'carrier_administrator'].includes(String(name)) || !Array.isArray(permissions)) return row;
-  const kept = permissions.filter((one) => one !== 'mail:manage' && one !== 'user:reset_factors') as unknown[];
-  return { ...row, permissions: [...kept, 'user:reset_factors'] };
+  if (!Array.isArray(permissions)) return row;
+  const now = new Set(permissions as string[]);
+  if (name === 'operator') now.delete('mail:manage');
+  if (name === 'operator' || name === 'carrier_administrator') now.add('user:reset_factors');
+  if (!now.has('user:delete') && name !== 'auditor') return { ...row, permissions: [...now] };
+  return { ...row, permissions: [...now.add('user:read_deleted')].sort() };
 }
 
 async function namesOf(service: TestService, url: string): Promise<string[]> {

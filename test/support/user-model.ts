@@ -98,13 +98,23 @@ const condition: fc.Arbitrary<Condition> = fc.record({
   seeds: fc.array(fc.nat(), { minLength: 6, maxLength: 6 }),
 });
 /** The query of a list. */
-export const question = fc.record({
-  conditions: fc.uniqueArray(condition, { maxLength: 3, selector: ({ parameter }) => parameter }),
-  sort: fc.constantFrom(...sorts),
-  direction: fc.constantFrom('asc', 'desc'),
-  per_page: fc.integer({ min: 2, max: 9 }),
-  deleted: fc.boolean(),
-});
+export const question = fc
+  .record({
+    conditions: fc.uniqueArray(condition, { maxLength: 3, selector: ({ parameter }) => parameter }),
+    sort: fc.constantFrom(...sorts),
+    direction: fc.constantFrom('asc', 'desc'),
+    per_page: fc.integer({ min: 2, max: 9 }),
+    deleted: fc.boolean(),
+  })
+  .map((one) => ({
+    ...one,
+    deleted: one.deleted || needsDeleted([one.sort, ...one.conditions.map(({ parameter }) => parameter)]),
+  }));
+
+/** Returns whether only a list of deleted users has one of these filters or sort fields. */
+export function needsDeleted(names: string[]): boolean {
+  return names.some((name) => name.startsWith('deleted_at'));
+}
 
 /** Returns the field and operator of a parameter. */
 function partsOf(parameter: string): [string, string] {

@@ -20,6 +20,7 @@ export const ownPermissions = [
   'audit:read',
   'mail:manage',
   'token:introspect',
+  'login:forward',
 ] as const;
 
 /** A permission of the service. */

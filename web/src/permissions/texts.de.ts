@@ -20,6 +20,7 @@ export const permissionTexts: typeof en = {
     audit: 'Protokoll',
     mail: 'E-Mails',
     token: 'Tokens',
+    login: 'Anmeldungen',
   },
   meanings: {
     'user:read': 'Benutzer lesen',
@@ -39,5 +40,6 @@ export const permissionTexts: typeof en = {
     'audit:read': 'Protokoll lesen',
     'mail:manage': 'Nicht gesendete E-Mails lesen und erneut senden',
     'token:introspect': 'Tokens anderer Benutzer prüfen',
+    'login:forward': 'Adressen von Benutzern weitergeben, die sich über ein Portal anmelden',
   },
 };

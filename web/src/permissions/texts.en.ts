@@ -20,6 +20,7 @@ export const permissionTexts = {
     audit: 'Audit log',
     mail: 'E-mails',
     token: 'Tokens',
+    login: 'Logins',
   } as Record<string, string>,
   meanings: {
     'user:read': 'Read users',
@@ -39,5 +40,6 @@ export const permissionTexts = {
     'audit:read': 'Read the audit log',
     'mail:manage': 'Read and retry unsent e-mails',
     'token:introspect': 'Introspect tokens of other users',
+    'login:forward': 'Pass on the addresses of users who log in through a portal',
   } satisfies Record<OwnPermission, string>,
 };
