@@ -100,8 +100,7 @@ export const settings = z.object({
     .describe('Maximum size of the connection pool of an instance, divided among its workers, at least 4 each'),
   LIVE_LOGIN_LEASE_SECONDS: seconds(5, 300, 2).describe(
     'Time after the last commit that the database server acknowledged for which the service checks tokens, ' +
-      '2 to 300 seconds; longer bridges a stall of replication, shorter bounds what an instance accepts that is ' +
-      'still connected to the old primary after a failover (docs/operations.md)',
+      '2 to 300 seconds; longer bridges a stall of replication (docs/operations.md)',
   ),
   WORKERS: z
     .string()
@@ -280,9 +279,7 @@ export const settings = z.object({
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')
-    .describe(
-      'Minimum level of the JSON log on stdout: `fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`',
-    ),
+    .describe('Minimum level of the JSON log on stdout: `fatal`, `error`, `warn`, `info`, `debug`, `trace`, `silent`'),
 });
 
 /** The settings as given, without defaults that depend on other settings or the running service. */

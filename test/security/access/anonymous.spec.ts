@@ -59,7 +59,7 @@ describe('requests without a login', () => {
         const { status, body } = await service.send(method, `${url}?nothing=1`, request);
         // Only this route accepts Basic, and these credentials belong to no key.
         const code =
-          operation === 'POST /auth/introspect' && 'headers' in request ? 'auth.token_invalid' : 'auth.token_missing';
+          operation === 'POST /auth/introspect' && 'headers' in request ? 'auth.key_invalid' : 'auth.token_missing';
         expect(`${operation} ${status} ${body.code}`).toBe(`${operation} 401 ${code}`);
       }
     }

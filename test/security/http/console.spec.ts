@@ -83,7 +83,7 @@ describe('the files of the console', () => {
 
   it('responds to other methods with 405', async () => {
     const { statusCode, headers } = await service.app.inject({ method: 'POST', url: '/identity/console/users' });
-    expect([statusCode, headers.allow]).toEqual([405, 'GET']);
+    expect([statusCode, headers.allow]).toEqual([405, 'GET, HEAD']);
   });
 });
 

@@ -151,7 +151,7 @@ describe('methods, media types and undocumented paths', () => {
       const own = Object.keys(operations)
         .map((method) => method.toUpperCase())
         .sort();
-      const url = path.replace('{token}', 'x').replace(/\{[^}]+\}/, user_id);
+      const url = path.replace('{token}', 'x').replace(/\{[^}]+\}/g, user_id);
       for (const method of methods.filter((one) => !own.includes(one)))
         for (const secret of [undefined, token]) {
           const answer = await service.app.inject({
@@ -266,7 +266,7 @@ describe('methods, media types and undocumented paths', () => {
       expect(before[`public.${name}`]).not.toEqual([]);
     const gets = Object.entries(document.paths)
       .filter(([, operations]) => operations['get'] !== undefined)
-      .map(([path]) => path.replace('{token}', mail.token ?? '').replace(/\{[^}]+\}/, invited.body.user_id));
+      .map(([path]) => path.replace('{token}', mail.token ?? '').replace(/\{[^}]+\}/g, invited.body.user_id));
     expect(gets.length).toBeGreaterThan(8);
     for (const url of [...gets, '/docs', '/docs/errors'])
       for (const accept of ['application/json', 'text/html'])

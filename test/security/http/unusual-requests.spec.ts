@@ -58,7 +58,7 @@ describe('requests with unusual methods and headers', () => {
       for (const [path, operations] of Object.entries(document.paths)) {
         const own = Object.keys(operations).map((one) => one.toUpperCase());
         if (own.includes(method)) continue;
-        const url = path.replace(/\{[^}]+\}/, service.admin.user_id);
+        const url = path.replace(/\{[^}]+\}/g, service.admin.user_id);
         const { statusCode, headers } = await service.app.inject({ method: method as 'GET', url });
         if (statusCode !== 405 || headers.allow !== own.sort().join(', '))
           wrong.push(`${method} ${path} ${statusCode} ${String(headers.allow)}`);
