@@ -34,8 +34,10 @@ insert into keys (
 select
   $1::uuid, $2::text, $3::bytea, $4::text[], $5::text,
   $6::text, $7::text[], $8::uuid, requested.expires_at
-from (select $9::timestamptz(3) as expires_at) requested
+from (select $9::timestamptz(3) as expires_at) requested, sessions
 where requested.expires_at > now() and requested.expires_at <= now() + interval '1 year'
+  and sessions.session_id = $10::uuid and sessions.ended_at is null
+for no key update of sessions
 returning
   keys.key_id, keys.name, keys.permissions, keys.user_type, keys.carrier_id, keys.carrier_scope,
   (keys.revoked_at is null and keys.suspended_at is null and keys.expires_at > now()) as active, keys.created_at, keys.created_by, keys.expires_at,
@@ -126,10 +128,11 @@ update keys
 set suspended_at = now()
 where key_id = any($1::uuid[]);
 
--- resume(other_id)
+-- resume(other_id, user_id)
 update keys
 set suspended_at = null
 where key_id = $1::uuid and suspended_at is not null and revoked_at is null
+  and exists (select from sessions where session_id = $2::uuid and ended_at is null)
 returning key_id;
 
 -- revoke(other_id, user_id)

@@ -87,8 +87,11 @@ export class ApiKeysRepository {
       )`);
   }
 
-  /** Inserts a key. Returns null if it would expire in the past or in more than a year. */
-  async insert(key: NewApiKey): Promise<ApiKeyRecord | null> {
+  /**
+   * Inserts a key. Returns null if it would expire in the past or in more than a year, or if the
+   * session ended. The lock of the session lets `secure` find the key (R40).
+   */
+  async insert(key: NewApiKey, session_id: string | null): Promise<ApiKeyRecord | null> {
     const { key_id, name, token_hash, permissions, user_type, carrier_id, carrier_scope, created_by, expires_at } = key;
     const [row] = await this.database.run<ApiKeyRecord>(sql`
       insert into keys (
@@ -97,8 +100,10 @@ export class ApiKeysRepository {
       select
         ${key_id}::uuid, ${name}::text, ${token_hash}::bytea, ${permissions}::text[], ${user_type}::text,
         ${carrier_id}::text, ${carrier_scope}::text[], ${created_by}::uuid, requested.expires_at
-      from (select ${expires_at}::timestamptz(3) as expires_at) requested
+      from (select ${expires_at}::timestamptz(3) as expires_at) requested, sessions
       where requested.expires_at > now() and requested.expires_at <= now() + interval '1 year'
+        and sessions.session_id = ${session_id}::uuid and sessions.ended_at is null
+      for no key update of sessions
       returning ${columns}`);
     return row ?? null;
   }
@@ -136,12 +141,13 @@ export class ApiKeysRepository {
       where key_id = any(${key_ids}::uuid[])`);
   }
 
-  /** Resumes a key. Returns false if it was not suspended. */
-  async resume(key_id: string): Promise<boolean> {
+  /** Resumes a key. Returns false if it was not suspended, or if the session ended (R40). */
+  async resume(key_id: string, session_id: string | null): Promise<boolean> {
     const rows = await this.database.run(sql`
       update keys
       set suspended_at = null
       where key_id = ${key_id}::uuid and suspended_at is not null and revoked_at is null
+        and exists (select from sessions where session_id = ${session_id}::uuid and ended_at is null)
       returning key_id`);
     return rows.length > 0;
   }

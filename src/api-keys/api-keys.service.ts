@@ -73,7 +73,7 @@ export class ApiKeysService {
     { name, permissions, expires_at, carrier_scope }: CreateKeyRequest,
     newPrefix: boolean,
   ): Promise<CreatedKeyResponse> {
-    const { user_type, carrier_id, user_id: created_by } = actor;
+    const { user_type, carrier_id, user_id: created_by, session_id } = actor;
     if (user_type === 'carrier' && carrier_scope !== undefined)
       throw invalid({
         pointer: '/carrier_scope',
@@ -96,7 +96,7 @@ export class ApiKeysService {
       created_by,
       expires_at: new Date(expires_at),
     };
-    const created = await this.apiKeys.insert({ key_id: newId(), token_hash: hashToken(key), ...fields });
+    const created = await this.apiKeys.insert({ key_id: newId(), token_hash: hashToken(key), ...fields }, session_id);
     if (created === null)
       throw invalid({
         pointer: '/expires_at',
@@ -136,7 +136,7 @@ export class ApiKeysService {
   @Transactional()
   async resume(actor: Actor, key_id: string): Promise<void> {
     const { carrier_id, name } = await this.get(actor, key_id);
-    if (await this.apiKeys.resume(key_id))
+    if (await this.apiKeys.resume(key_id, actor.session_id))
       await this.events.record(actor, 'key.resumed', { id: key_id, carrier_id }, { name: { after: name } });
   }
 

@@ -18,6 +18,7 @@ export const apiKeys = sqlExamples(ApiKeysRepository, {
         created_by: user_id,
         expires_at: new Date('2027-01-01T00:00:00Z'),
       },
+      other_id,
     ],
   ],
   find: [
@@ -30,6 +31,6 @@ export const apiKeys = sqlExamples(ApiKeysRepository, {
   ],
   listCreated: [[user_id]],
   suspend: [[[other_id]]],
-  resume: [[other_id]],
+  resume: [[other_id, user_id]],
   revoke: [[other_id, user_id]],
 });

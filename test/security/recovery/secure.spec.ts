@@ -221,6 +221,20 @@ describe('securing an account', () => {
     }
   });
 
+  it('wins over API keys that the thief creates and resumes at the same time (R40)', async () => {
+    for (let round = 0; round < 4; round++) {
+      const user = await service.loginAs({ roles: ['integrator'] });
+      const { key_id } = await createKey(service, ['user:read'], {}, user);
+      const creations = Array.from({ length: 9 }, () => createKey(service, [], {}, user).catch(() => null));
+      const resumptions = Array.from({ length: 9 }, () => service.post(`/auth/key/${key_id}/resume`, user));
+      const secured = await secure(user.user_id, { keys: 'suspend' }, service.admin);
+      await Promise.all([...creations, ...resumptions]);
+      expect(secured.status).toBe(200);
+      const active = 'select 1 from keys where created_by = $1 and suspended_at is null';
+      expect(await service.rows(active, [user.user_id])).toEqual([]);
+    }
+  });
+
   it('secures the found users in bulk, keeps factors and keys and reports them, and has no undo (R40)', async () => {
     const [plain, strong, maker] = [
       await service.loginAs(),
