@@ -11,7 +11,7 @@ import { CONFIG, type Config } from '../config/config';
 interface CountableRequest {
   ip: string;
   /** the portal that forwards the request of a user with another address */
-  portal?: { ip: string };
+  portal?: { ip: string; key: { user_id: string } };
   counted?: true;
 }
 
@@ -77,7 +77,10 @@ function createLimit(name: string, max: number, code: ErrorCode): AddressLimit {
 async function count(limit: AddressLimit, request: CountableRequest): Promise<void> {
   request.counted = true;
   if (limit.max === 0) return;
-  const rejection = await rejectionOf(limit, addressKey(request.portal?.ip ?? request.ip));
+  const { portal } = request;
+  // A portal must not use up the limits of an address for users outside its scope (L30).
+  const key = portal ? `${portal.key.user_id} ${addressKey(portal.ip)}` : addressKey(request.ip);
+  const rejection = await rejectionOf(limit, key);
   if (rejection === null) return;
   throw limitReached(limit, Math.max(1, Math.ceil(rejection.msBeforeNext / 1_000)), limit.code);
 }

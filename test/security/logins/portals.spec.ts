@@ -191,6 +191,14 @@ describe('logins through a portal', () => {
     expect((await login(inside.name, newAddress(), password, ip)).status).toBe(200);
   });
 
+  it('do not use up the limit of an address for others, who may be outside the scope (L30)', async () => {
+    const address = newAddress();
+    expect((await statusesOf(perMinute + 1, (index) => login(`nobody-${index}`, address))).at(-1)).toBe(429);
+    const { name } = await service.createUser({ carrier_id: 'c2' });
+    const direct = await service.post('/auth/login', { body: { login: name, password }, ip: address });
+    expect(direct.status).toBe(200);
+  });
+
   it('respond alike for unknown users and users in and outside the scope, also beyond the limits (L30)', async () => {
     const ip = newAddress();
     const [inside, outside] = [await service.createUser(), await service.createUser({ carrier_id: 'c2' })];
