@@ -54,8 +54,7 @@ join graphile_worker._private_tasks task on task.id = job.task_id
 group by 1, 2;
 
 -- releaseAbandoned(600)
-select graphile_worker.force_unlock_workers(array(
-  select distinct locked_by
-  from graphile_worker.jobs
-  where locked_at < now() - make_interval(secs => $1)
-));
+with jobs as (
+  update graphile_worker._private_jobs set locked_at = null, locked_by = null where locked_at < now() - make_interval(secs => $1)
+)
+update graphile_worker._private_job_queues set locked_at = null, locked_by = null where locked_at < now() - make_interval(secs => $2);

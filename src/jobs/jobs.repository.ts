@@ -98,13 +98,14 @@ export class JobsRepository {
       group by 1, 2`);
   }
 
-  /** Unlocks the jobs of workers that hold a job for longer than a number of seconds. */
+  /** Unlocks the jobs and queues that have been locked for longer than a number of seconds. */
   async releaseAbandoned(afterSeconds: number): Promise<void> {
+    // Not by worker: all jobs of a process have one, so its running jobs would run twice.
+    const abandoned = sql`locked_at < now() - make_interval(secs => ${afterSeconds})`;
     await this.database.run(sql`
-      select graphile_worker.force_unlock_workers(array(
-        select distinct locked_by
-        from graphile_worker.jobs
-        where locked_at < now() - make_interval(secs => ${afterSeconds})
-      ))`);
+      with jobs as (
+        update graphile_worker._private_jobs set locked_at = null, locked_by = null where ${abandoned}
+      )
+      update graphile_worker._private_job_queues set locked_at = null, locked_by = null where ${abandoned}`);
   }
 }

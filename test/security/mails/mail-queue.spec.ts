@@ -1,4 +1,5 @@
 import { CredentialsService } from '../../../src/credentials/credentials.service';
+import { JobsRepository } from '../../../src/jobs/jobs.repository';
 import { queueEmpty } from '../../support/links';
 import { password, TestService } from '../../support/service';
 import { until } from '../../support/until';
@@ -94,6 +95,21 @@ describe('the queue of mails', () => {
     expect((await retry(mail_id)).body).toMatchObject({ status: 409, code: 'mail.being_sent' });
     expect(await retriesOf(user_id)).toEqual([]);
     await setJob(user_id, 'locked_at = null, locked_by = null');
+  });
+
+  it('releases a mail that was abandoned, and not the mails that the same process is sending (F41)', async () => {
+    const [abandoned, sent] = [await invite(), await invite()];
+    await setJob(sent.user_id, `locked_at = now(), locked_by = 'a pool'`);
+    await setJob(
+      abandoned.user_id,
+      `run_at = ${anHour}, locked_at = now() - interval '6 minutes', locked_by = 'a pool'`,
+    );
+    await service.app.get(JobsRepository).releaseAbandoned(300);
+    const locked = `
+      select payload ->> 'user_id' as user_id
+      from graphile_worker._private_jobs
+      where locked_by = 'a pool'`;
+    expect(await service.rows(locked)).toEqual([{ user_id: sent.user_id }]);
   });
 
   it('lists and retries only mails to users within the scope of the caller (Z3, Z4)', async () => {
