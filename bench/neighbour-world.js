@@ -22,12 +22,20 @@ const ROLES = `
 user:import,user:export,user:reset_factors,session:read,session:revoke,role:read,audit:read,key:manage,mail:manage}',
       '{carrier_user}'),
     ('fleet_viewer', 'Changes during the measurement', '{carrier}', '{}', '{}')`;
-/** Groups of 1,000 users by job title; the 200 "Heavy" users have attributes of 12 KB each. */
+/**
+ * Groups of 1,000 users by job title; the 200 "Heavy" users have attributes of 12 KB each. No bulk
+ * change of the neighbour finds the "Desk" users, who log in: a login waits at most 2 s for one.
+ */
 const USERS = `
   insert into users (user_id, user_type, name, email, carrier_id, roles, status, first_name, job_title, attributes)
   select
     uuid_v7(), 'carrier', $1 || '-' || i, $1 || '-' || i || '@example.com', $1, '{carrier_user}', 'active', 'Ada',
-    case when i > $2 - 200 then 'Heavy' when i <= 3 * $3 then 'Line-' || (i - 1) / $3 else 'Crew-' || i % 4 end,
+    case
+      when i > $2 - 200 then 'Heavy'
+      when i <= 3 * $3 then 'Line-' || (i - 1) / $3
+      when i <= 4 * $3 then 'Desk'
+      else 'Crew-' || i % 4
+    end,
     case when i > $2 - 200
       then jsonb_build_object('note', (select string_agg(md5(random()::text), '') from generate_series(1, 375)))
       else jsonb_build_object('number', i) end

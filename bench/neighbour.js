@@ -17,8 +17,8 @@ const { grid, machine, quantile } = require('./report');
 const { atEnd, chosen, createDatabase, run, tell } = require('./stage');
 
 const ATTACKERS = 20_000;
-/** More than 10,000 besides three groups of 1,000, so that a change continues in the background. */
-const NEIGHBOURS = 14_000;
+/** More than 10,000 besides four groups of 1,000, so that a change continues in the background. */
+const NEIGHBOURS = 15_000;
 const WARM_UP_SECONDS = 2;
 /** Head start of an attack. */
 const AHEAD_MS = 1_000;

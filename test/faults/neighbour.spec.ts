@@ -64,7 +64,7 @@ describe('a hostile neighbour', () => {
       DATA_DIR: tmpdir(),
       ACCESS_TOKEN_TTL_SECONDS: '3600',
     };
-    const size = { attackers: 10_300, neighbours: 14_000, pinned: false };
+    const size = { attackers: 10_300, neighbours: 15_000, pinned: false };
     world = await createWorld(sql, environment, { ...size, seconds: seconds * (attacks.length + 1) });
     // Roles that SQL inserts must exist before the service starts.
     service = await cluster.start(defaults);
