@@ -120,7 +120,8 @@ describe('the turns of operations', () => {
       await holder.query(`begin; select 1 from users where name = 'both-1' for update`);
       const path = '/user/all?carrier_id=both';
       const first = await service.patch(path, { ...service.admin, body: { locale: 'fr' } });
-      await until(async () => (await service.rows('select 1 from pg_locks where not granted')).length > 0);
+      const waits = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+      await until(async () => (await service.rows(waits)).length > 0);
       const next = await service.patch(path, { ...second, body: { locale: 'de' } });
       expect([first.status, next.status]).toEqual([202, 202]);
       const waiting = `

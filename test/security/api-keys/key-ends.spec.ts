@@ -72,7 +72,8 @@ describe('the end of an API key', () => {
       });
       expect(status).toBe(202);
       // The first batch has checked the key and waits for the row.
-      await until(async () => (await service.rows('select 1 from pg_locks where not granted')).length > 0);
+      const waits = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+      await until(async () => (await service.rows(waits)).length > 0);
       await end(made);
       await holder.query('rollback');
       expect(await ended(service, body.operation_id)).toMatchObject({

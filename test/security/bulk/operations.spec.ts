@@ -46,7 +46,8 @@ describe('permissions during an operation', () => {
       const { status, text, body } = await begin();
       expect([status, text]).toEqual([202, text]);
       // The first batch has loaded the actor and waits for the row.
-      await until(async () => (await service.rows(`select 1 from pg_locks where not granted`)).length > 0);
+      const waits = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+      await until(async () => (await service.rows(waits)).length > 0);
       await change();
       await holder.query('rollback');
       return await ended(service, body.operation_id);

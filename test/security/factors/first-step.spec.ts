@@ -137,7 +137,10 @@ describe('the first step of a login with a second factor', () => {
       await client.query('begin');
       await client.query('select 1 from users where user_id = $1 for no key update', [user_id]);
       const login = post('/auth/login', { body: { login: name, password } });
-      const waiting = `select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%rejection%'`;
+      const waiting = `
+        select 1
+        from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock' and query like '%rejection%'`;
       await until(async () => (await service.rows(waiting)).length > 0);
       await Authenticator.enrol((text, values) => client.query(text, values), user_id);
       await client.query('commit');

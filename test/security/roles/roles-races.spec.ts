@@ -88,7 +88,11 @@ describe('roles that are granted and changed at the same time', () => {
 
   /** Waits until a request waits for the lock. */
   async function someoneWaits(): Promise<void> {
-    const waiting = `select 1 from pg_locks where locktype = 'advisory' and not granted and objid = $1`;
+    const waiting = `
+      select 1
+      from pg_locks
+      join pg_database on pg_database.oid = database
+      where datname = current_database() and locktype = 'advisory' and not granted and objid = $1`;
     await until(async () => (await service.rows(waiting, [rolesLock])).length > 0);
   }
 
@@ -154,7 +158,8 @@ describe('roles that are granted and changed at the same time', () => {
 
   it(`leaves no user with a deleted or closed role in ${rounds} rounds of all ways at once`, async () => {
     const outcomes = new Set<string>();
-    for (let round = 0; round < rounds; round++) {
+    // On a busy machine, one side may win all rounds.
+    for (let round = 0; round < rounds || (outcomes.size === 1 && round < 10 * rounds); round++) {
       const role = await newRole();
       const prepared: (() => Promise<TestAnswer>)[] = [];
       for (const way of Object.values(ways)) prepared.push(await way(role));
