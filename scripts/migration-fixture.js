@@ -1,7 +1,6 @@
 // `node scripts/migration-fixture.js COMMIT…` writes a dump of a database of each commit to
 // test/migrations/fixtures: the schema of its migrations, with sample rows.
-// `COMMIT+` uses the first committed version of each migration, as in a database that was upgraded
-// at each commit. TEST_DATABASE_URL must be a server of PostgreSQL 15, the oldest version that must
+// TEST_DATABASE_URL must be a server of PostgreSQL 15, the oldest version that must
 // read the dumps.
 const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
@@ -36,9 +35,15 @@ const rows = {
         'active', '{carrier_user}')`,
   credentials: `insert into credentials (user_id, password_hash)
     select user_id, '$argon2id$v=19$m=19456,t=2,p=1$c2FsdHNhbHQ$aGFzaA' from users`,
+  one_time_tokens: `insert into one_time_tokens (user_id, purpose, requested_at) select user_id, 'reset', now()
+    from users`,
+  second_factors: `insert into second_factors (factor_id, user_id, kind, name, secret, confirmed_at)
+    select user_id, user_id, 'totp', 'phone', 'x', now() from users where name = 'ada'`,
+  login_attempts: `insert into login_attempts (account, address, used_on) values ('unknown', '', current_date)`,
   sessions: `insert into sessions
       (session_id, user_id, user_type, refresh_token_hash, refreshed_at, expires_at, absolute_expires_at)
-    select user_id, user_id, user_type, 'x', now(), now() + interval '1 day', now() + interval '9 days' from users`,
+    select user_id, user_id, user_type, 'x', now(), now() + interval '1 day', now() + interval '9 days' from users
+    where name = 'root'`,
   events: `insert into events (event_type, actor_type, target_type, target_id)
     select 'user.created', 'system', 'user', user_id from users
     union all
@@ -46,6 +51,11 @@ const rows = {
   signing_keys: `insert into signing_keys (kid, public_jwk, private_key) values ('k', '{}', 'x')`,
   operations: `insert into operations (operation_id, kind, permission, status, actor_id, session_id, request)
     select user_id, 'change', 'user:update', 'done', user_id, user_id, '{}' from users`,
+  operation_skipped: `insert into operation_skipped (operation_id, line, errors)
+    select operation_id, 2, '[{"code": "field.required", "pointer": "/email"}]' from operations`,
+  idempotency_keys: `insert into idempotency_keys
+      (user_id, method, path, key_hash, claim_id, claimed_until, actor_type)
+    select user_id, 'POST', '/user/create', 'x', user_id, now(), 'user' from users`,
   keys: `insert into keys (key_id, name, token_hash, permissions, user_type, created_by, expires_at)
     select user_id, 'billing', 'x', '{user:read}', 'system', user_id, now() + interval '1 year'
     from users where name = 'root'`,
@@ -66,21 +76,10 @@ async function main(commits) {
   }
 }
 
-function git(...args) {
-  return execFileSync('git', args, { cwd: root, maxBuffer: 1e9 });
-}
-
-function checkOut(name, directory) {
-  const commit = name.replace('+', '');
-  execFileSync('tar', ['-x', '-C', directory], { input: git('archive', commit, 'src', 'migrations') });
+function checkOut(commit, directory) {
+  const archive = execFileSync('git', ['archive', commit, 'src', 'migrations'], { cwd: root, maxBuffer: 1e9 });
+  execFileSync('tar', ['-x', '-C', directory], { input: archive });
   fs.symlinkSync(path.join(root, 'node_modules'), path.join(directory, 'node_modules'));
-  if (!name.endsWith('+')) return;
-  for (const file of fs.readdirSync(path.join(directory, 'migrations'))) {
-    const [first] = git('log', '--diff-filter=A', '--format=%H', commit, '--', `migrations/${file}`)
-      .toString()
-      .split('\n');
-    fs.writeFileSync(path.join(directory, 'migrations', file), git('show', `${first}:migrations/${file}`));
-  }
 }
 
 async function dumpOf(directory) {

@@ -9,8 +9,8 @@ import { DatabaseFault } from './database-fault';
 import { type StartLog, withMigrationLock } from './migration-lock';
 import { SlowStatementLog } from './slow-statement-log';
 
-/** AddJobTitle changes the table that this migration adds to the oldest databases. */
-const beforeAllOthers = 'AddMissingUserSearch1795200020000';
+/** The last migration of release 0.2.0, and the name of the baseline. */
+const oldest = { name: 'IndexUserWarnings1795200051000', timestamp: 1795200051000 };
 /** SQLSTATEs of a lock timeout and of a deadlock with a request. */
 const lockFaults = ['55P03', '40P01'];
 const attemptsMax = 30;
@@ -66,12 +66,8 @@ async function runPending(dataSource: DataSource, log: StartLog): Promise<void> 
   const runner = dataSource.createQueryRunner();
   try {
     const executor = new MigrationExecutor(dataSource, runner);
-    const known = dataSource.migrations.map(({ name, constructor }) => name ?? constructor.name);
-    const newer = (await executor.getExecutedMigrations())
-      .map(({ name }) => name)
-      .filter((name) => !known.includes(name));
-    if (newer.length > 0) log.warn(`a newer release has migrated the database: ${newer.join(', ')}`);
-    for (const migration of inOrder(await executor.getPendingMigrations(), dataSource)) {
+    checkExecuted(await executor.getExecutedMigrations(), dataSource, log);
+    for (const migration of await executor.getPendingMigrations()) {
       const beganAt = monotonicMs();
       await untilUnlocked(migration.name, log, () =>
         migration.instance?.transaction === false
@@ -85,6 +81,19 @@ async function runPending(dataSource: DataSource, log: StartLog): Promise<void> 
   }
 }
 
+/**
+ * Warns if a newer release has migrated the database.
+ * @throws DatabaseFault if the database is older than release 0.2.0
+ */
+function checkExecuted(executed: Migration[], { migrations }: DataSource, log: StartLog): void {
+  if (executed.length > 0 && !executed.some(({ name }) => name === oldest.name))
+    throw new DatabaseFault('the database is older than release 0.2.0. Start release 0.2.0 once, then this release');
+  const known = new Set(migrations.map(({ name, constructor }) => name ?? constructor.name));
+  const newer = executed.filter(({ name, timestamp }) => timestamp > oldest.timestamp && !known.has(name));
+  if (newer.length > 0)
+    log.warn(`a newer release has migrated the database: ${newer.map(({ name }) => name).join(', ')}`);
+}
+
 async function inTransaction(runner: QueryRunner, work: () => Promise<unknown>): Promise<void> {
   await runner.startTransaction();
   try {
@@ -94,13 +103,6 @@ async function inTransaction(runner: QueryRunner, work: () => Promise<unknown>):
     await runner.rollbackTransaction().catch(() => undefined);
     throw error;
   }
-}
-
-/** On an empty database, all migrations run in the order of their timestamps. */
-function inOrder(pending: Migration[], { migrations }: DataSource): Migration[] {
-  const isEmpty = pending.length === migrations.length;
-  const isFirst = ({ name }: Migration) => !isEmpty && name === beforeAllOthers;
-  return [...pending.filter(isFirst), ...pending.filter((migration) => !isFirst(migration))];
 }
 
 /** Retries work that fails because of the lock of another transaction. */

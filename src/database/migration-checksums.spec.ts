@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** In the format of `sha256sum`: `cd migrations && sha256sum *.ts` prints the lines. */
+/** Written by `cd migrations && sha256sum *.ts baseline/*.ts`. */
 const checksums = 'migrations/checksums.txt';
 
 describe('migrations/checksums.txt', () => {
   it('has one line for each migration, which never changes after a release', () => {
-    const actual = readdirSync('migrations')
+    const actual = readdirSync('migrations', { recursive: true, encoding: 'utf8' })
       .filter((file) => file.endsWith('.ts'))
       .sort()
       .map(

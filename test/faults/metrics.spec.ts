@@ -33,7 +33,7 @@ it.each([
     found = await scrape();
     return Object.keys(valuesOf(found, sampled)).length === 0 && (found.get(listener) ?? 0) > 2;
   });
-  expect(found.get('carrier_identity_build_info{version="0.2.0",node_version="' + process.version + '"}')).toBe(1);
+  expect(found.get('carrier_identity_build_info{version="1.0.0",node_version="' + process.version + '"}')).toBe(1);
   const began = performance.now();
   await Promise.all(Array.from({ length: 20 }, scrape));
   expect(performance.now() - began).toBeLessThan(10_000);

@@ -155,78 +155,6 @@ describe('the migrations', () => {
     expect((await dataSource.driver.createSchemaBuilder().log()).upQueries.length).toBeGreaterThan(1);
   });
 
-  it('lists the failed rows of earlier imports with their errors, and restores them', async () => {
-    await dataSource.runMigrations();
-    await undoTo('KeepSkippedRows1795200024000');
-    const failed = (line: number) => ({ line, pointer: '/name', reason: 'field.malformed', detail: 'must be a name' });
-    const skipped = Array.from({ length: 150 }, (_, i) => failed(2 + i));
-    const staged = [
-      { line: 2, values: { name: 'ada' }, size: 3 },
-      { line: 3, fault: { code: 'field.unknown' }, size: 100 },
-    ];
-    await client.query(
-      `insert into operations (operation_id, kind, permission, status, actor_type, actor_id, request, skipped)
-       select gen_random_uuid(), kind, 'user:import', 'done', 'user', gen_random_uuid(), '{}', skipped
-       from (values ('import', $1::jsonb), ('import', '[]'), ('change', '[{"user_id": "u", "reason": "r"}]'))
-         as made (kind, skipped)`,
-      [JSON.stringify(skipped)],
-    );
-    await client.query(
-      `insert into operation_batches (operation_id, number, rows)
-       select operation_id, 0, $1::jsonb from operations where kind = 'import' limit 1`,
-      [JSON.stringify(staged)],
-    );
-    const stored = async () =>
-      (
-        await client.query<{ skipped: object[] }>(
-          'select kind, skipped from operations order by kind, jsonb_array_length(skipped)',
-        )
-      ).rows;
-    const rows = async () =>
-      (await client.query<{ rows: object[] }>('select rows from operation_batches')).rows[0]?.rows;
-    const before = await stored();
-    await dataSource.runMigrations();
-    const errors = [{ pointer: '/name', code: 'field.malformed', detail: 'must be a name' }];
-    const kept = await client.query('select line, errors, cells from operation_skipped order by line');
-    expect(kept.rows).toEqual(skipped.map(({ line }) => ({ line, errors, cells: null })));
-    const [change, empty, listed] = await stored();
-    expect([change, empty]).toEqual(before.slice(0, 2));
-    expect(listed?.skipped).toEqual(
-      skipped.slice(0, 100).map(({ line }) => ({ line, reason: 'field.malformed', errors })),
-    );
-    expect(await rows()).toEqual([staged[0], { line: 3, faults: [{ code: 'field.unknown' }], size: 100 }]);
-    await undoTo('KeepSkippedRows1795200024000');
-    expect([await stored(), await rows()]).toEqual([before, staged]);
-  });
-
-  it('adds the job title without rewriting a table or updating a row, and removes it from searches', async () => {
-    await dataSource.runMigrations();
-    await undoTo('AddJobTitle1795200019000');
-    await client.query(`
-      insert into users (user_id, user_type, name, email, first_name, last_name, carrier_id, status)
-      select gen_random_uuid(), 'carrier', 'user-' || i, i || '@example.com', 'Ada', 'Lovelace', 'c1', 'active'
-      from generate_series(1, 1000) i`);
-    const stored = async () =>
-      (
-        await client.query(`
-          select tableoid::regclass::text as table, pg_relation_filenode(tableoid) as file, ctid, xmin, user_id
-          from users
-          union all
-          select tableoid::regclass::text, pg_relation_filenode(tableoid), ctid, xmin, user_id
-          from user_search
-          order by 1, 3`)
-      ).rows;
-    const search = async () => (await client.query('select names, others from user_search order by user_id')).rows;
-    const [rows, texts] = [await stored(), await search()];
-    await dataSource.runMigrations();
-    expect(await stored()).toEqual(rows);
-    expect(rows).toHaveLength(2_000);
-    await client.query(`update users set job_title = 'Driver' where name = 'user-7'`);
-    expect((await client.query(`select 1 from user_search where names like '%. driver!'`)).rowCount).toBe(1);
-    await undoTo('AddJobTitle1795200019000');
-    expect(await search()).toEqual(texts);
-  });
-
   it('logs a line for each migration, and none when all are applied', async () => {
     const first = new StartLines();
     await migrateDatabase(database.url, first);
@@ -275,25 +203,40 @@ describe('the migrations', () => {
   it('lets requests pass while a long transaction keeps a migration from its table', async () => {
     await dataSource.runMigrations();
     const fresh = await describeSchema(client);
-    await undoTo('AddJobTitle1795200019000');
+    await undoTo('AddRoleVersions1795200057000');
     const reader = new Client({ connectionString: database.url });
     await reader.connect();
-    await reader.query('begin; select from users');
+    await reader.query('begin; select from roles');
     const lines = new StartLines();
     const migrated = migrateDatabase(database.url, lines);
     await until(() => lines.warned.length > 0);
-    await client.query(`set statement_timeout = '4s'; select from users`);
+    await client.query(`set statement_timeout = '4s'; select from roles`);
     await reader.end();
     await migrated;
-    expect(lines.warned[0]).toMatch(/^AddJobTitle1795200019000 waits for a lock of another transaction, attempt 1 of /);
+    expect(lines.warned[0]).toMatch(
+      /^AddRoleVersions1795200057000 waits for a lock of another transaction, attempt 1 of /,
+    );
     expect(await describeSchema(client)).toEqual(fresh);
   });
 
   it('logs the migrations of a newer release, and starts', async () => {
     await dataSource.runMigrations();
-    await client.query(`insert into migrations (timestamp, name) values (1, 'DropPhone1')`);
+    await client.query(`insert into migrations (timestamp, name) values (1999999999999, 'DropPhone1999999999999')`);
     const lines = new StartLines();
     await migrateDatabase(database.url, lines);
-    expect(lines.warned).toEqual(['a newer release has migrated the database: DropPhone1']);
+    expect(lines.warned).toEqual(['a newer release has migrated the database: DropPhone1999999999999']);
+  });
+
+  it('refuses a database older than release 0.2.0, and changes nothing', async () => {
+    await client.query(`
+      create table migrations (id serial primary key, timestamp bigint not null, name varchar not null);
+      insert into migrations (timestamp, name) values (1795200000000, 'CreateSchema1795200000000');
+      create table users (user_id uuid)`);
+    const before = await describeSchema(client);
+    await expect(migrateDatabase(database.url)).rejects.toThrow(
+      'the database is older than release 0.2.0. Start release 0.2.0 once, then this release',
+    );
+    expect(await describeSchema(client)).toEqual(before);
+    expect(await migrationRows()).toEqual([{ name: 'CreateSchema1795200000000' }]);
   });
 });
