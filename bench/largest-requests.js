@@ -3,9 +3,9 @@
 //   --top 0 (lines to print; 0: all routes)
 //   --only /user/list,/auth (parts of paths)
 //   --repeat 3 (the median is printed)
-// `busy`: CPU time of the event loop for a request, of which the measurement takes one to two.
-// `longest`: the most in one turn of the loop. A request may take 5 ms before the guard, and one
-// turn 50 ms after it.
+// `busy`: CPU time of the event loop for a request, including 1 to 2 ms for the measurement.
+// `longest`: CPU time of the longest turn of the loop. Goals: at most 5 ms for a request before the
+// guard, and at most 50 ms for a turn after the guard.
 const http = require('node:http');
 const path = require('node:path');
 const { parseArgs } = require('node:util');

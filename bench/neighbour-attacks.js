@@ -13,7 +13,7 @@ const CSV_HEADER = 'user_type,name,email,carrier_id,password_hash\n';
 /** Returns different texts that are as short as possible. */
 const texts = (count) => Array.from({ length: count }, (_, index) => (index + 1_296).toString(36));
 const objectOf = (count, value) => Object.fromEntries(texts(count).map((name) => [name, value]));
-/** The largest patches: 1,200 nested keys as far as the service accepts them, else 100 keys. */
+/** The largest patches: 1,200 nested keys if the service accepts them, otherwise 100 keys. */
 const PATCHES = [1_200, 50].map((count) => JSON.stringify({ attributes: objectOf(count, { b: 1 }) }));
 const BAD_ESCAPES = `/health/live?${'%&'.repeat(20_000)}`;
 const UNKNOWN_PARAMETERS = `/health/live?${texts(13_000).join('&')}`;

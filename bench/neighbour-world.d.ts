@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import type { Client } from 'pg';
 
-/** What the processes of the loads need, as JSON. */
+/** Input of the load processes, as JSON. */
 export interface World {
   fresh: string[];
 }

@@ -23,8 +23,9 @@ user:import,user:export,user:reset_factors,session:read,session:revoke,role:read
       '{carrier_user}'),
     ('fleet_viewer', 'Changes during the measurement', '{carrier}', '{}', '{}')`;
 /**
- * Groups of 1,000 users by job title; the 200 "Heavy" users have attributes of 12 KB each. No bulk
- * change of the neighbour finds the "Desk" users, who log in: a login waits at most 2 s for one.
+ * Groups of 1,000 users by job title; the 200 "Heavy" users have attributes of 12 KB each. The
+ * "Desk" users log in. Bulk changes of the neighbour exclude them, because a login waits at most
+ * 2 s for a bulk change.
  */
 const USERS = `
   insert into users (user_id, user_type, name, email, carrier_id, roles, status, first_name, job_title, attributes)
@@ -88,7 +89,7 @@ async function mintTokens(client, { APP_SECRET }, sessions) {
 
 /**
  * Fills a migrated database, and signs access tokens.
- * @returns everything that the processes of the loads need, as JSON
+ * @returns the input of the load processes, as JSON
  */
 async function createWorld(client, environment, { attackers, neighbours, seconds, pinned }) {
   await client.query(ROLES);
@@ -163,7 +164,7 @@ function ordinaryWork({ tokens, checked, fresh, refresh, logins }, seconds, tag 
     ready: [5, [{ method: 'GET', path: '/health/ready' }]],
     check: [95, checked.map(check)],
     'check new': [FRESH_TOKENS_PER_SECOND, (tag === 'warm' ? checked : fresh).map(check)],
-    // Users of one carrier log in from several addresses: the limit per address is not measured.
+    // Users of one carrier log in from several addresses, to stay below the limit per address.
     login: [
       2,
       logins.map((login, index) => ({

@@ -1,5 +1,5 @@
-// `npm run bench:neighbour`: the ordinary work of one carrier, alone and beside each attack by an
-// address without a login or by another carrier.
+// `npm run bench:neighbour`: measures the ordinary work of one carrier, first alone, then during
+// each attack by an address without a login or by another carrier.
 //   --seconds 10 (of each attack)
 //   --only escapes,lists (parts of the names of attacks)
 // Each attack has its own copy of the database and its own instance, with default limits. Needs
@@ -47,7 +47,7 @@ async function connect(url, database = new URL(url).pathname.slice(1)) {
   return client;
 }
 
-/** Drops a database. Not by force, which fails on an autovacuum worker of a superuser. */
+/** Drops a database. Does not use `force`, which fails on an autovacuum worker of a superuser. */
 async function drop(admin, database) {
   const terminate =
     'select pg_terminate_backend(pid) from pg_stat_activity where datname = $1 and usename = current_user';
@@ -74,7 +74,7 @@ async function prepareTemplate(directory, pinned) {
   return { url, environment, world, about };
 }
 
-/** Measures the ordinary work, beside an attack unless `name` is null. */
+/** Measures the ordinary work, during an attack unless `name` is null. */
 async function measure(stage, name) {
   const { url, environment, world, admin, pinned, generator } = stage;
   const database = `${new URL(url).pathname.slice(1)}_copy`;
@@ -197,7 +197,7 @@ async function main() {
   );
   const stage = { ...template, admin, pinned, generator };
   const results = [];
-  // First and last: the speed of the machine may change during the run.
+  // Without an attack first and last, because the speed of the machine may change during the run.
   for (const name of [null, ...attacks.map((attack) => attack.name), null]) {
     results.push(await measure(stage, name));
     tell(`${results.at(-1).name}: ${missed(results.at(-1)).join(', ') || 'all goals met'}`);

@@ -2,7 +2,7 @@
 //   --samples 400 (half of them of known addresses)
 // Requests a reset for known and unknown addresses in random order, over a real socket. After each
 // request, sends GET /health/live for 20 ms, one request after the other, and counts the responses.
-// AUC is the probability that fewer arrive after a known address: 0.5 if they reveal nothing.
+// AUC is the probability that a known address has fewer responses: 0.5 if they reveal nothing.
 const http = require('node:http');
 const { randomInt } = require('node:crypto');
 const { setTimeout: wait } = require('node:timers/promises');
@@ -33,7 +33,7 @@ function send(url, method, body) {
   });
 }
 
-/** @returns the number of requests that are answered in the window after a reset request */
+/** @returns the number of responses in the window after a reset request */
 async function probe(service, email) {
   await send(`${service.url}/auth/reset_email`, 'POST', JSON.stringify({ email }));
   let answered = 0;
