@@ -47,7 +47,7 @@ function keyOf(creator: string, name: string): WorkOwner {
   return { actor: `key:${name}`, user: creator, carrier: null };
 }
 
-it('admits half of the places to one actor, and serves the next request when one ends (D30)', async () => {
+it('gives one actor half of the places, and serves the next request when one ends (D30)', async () => {
   const stage = new Stage();
   void stage.start('b', user('b'));
   for (let index = 1; index <= 6; index++) void stage.start(`a${index}`, user('a'));
@@ -74,7 +74,7 @@ it.each([2, 4, 5, 8])(
   },
 );
 
-it('admits three quarters of the places to the users of a carrier together (D30)', () => {
+it('gives the users of a carrier three quarters of the places together (D30)', () => {
   const stage = new Stage();
   for (const name of ['a', 'b', 'c'])
     for (let index = 1; index <= 3; index++) void stage.start(`${name}${index}`, user(name, 'north'));
@@ -83,7 +83,7 @@ it('admits three quarters of the places to the users of a carrier together (D30)
   expect(stage.started.at(-1)).toBe('d1');
 });
 
-it('admits three quarters of the places to a user together with their keys (D30)', () => {
+it('gives a user and their keys three quarters of the places together (D30)', () => {
   const stage = new Stage();
   for (let index = 1; index <= 4; index++) void stage.start(`a${index}`, user('a'));
   for (const name of ['first', 'second'])
@@ -101,7 +101,7 @@ it.each([1, 2, 3])('admits at least one request of each kind of holder with %i p
   expect(stage.started).toEqual(['a', 'b']);
 });
 
-it('serves waiting actors in turn, whatever they sent first (D30)', async () => {
+it('serves waiting actors in turn, regardless of the order of their requests (D30)', async () => {
   const stage = new Stage({ placesMax: 1 });
   for (const name of ['a1', 'a2', 'a3', 'a4', 'b1', 'b2', 'c1']) void stage.start(name, user(name.charAt(0)));
   for (const name of ['a1', 'a2', 'b1', 'c1', 'a3', 'b2', 'a4']) await stage.end(name);
@@ -117,7 +117,7 @@ it('passes over waiting work whose share is used up (D30)', async () => {
   expect(stage.started.at(-1)).toBe('a3');
 });
 
-it('rejects a request beyond the waiting requests of its actor with the rate-limit headers (D30)', async () => {
+it('rejects a request with rate-limit headers if too many requests of its actor wait (D30)', async () => {
   const stage = new Stage({ placesMax: 2 });
   for (let index = 0; index <= 20; index++) void stage.start(`a${index}`, user('a'));
   await expect(stage.start('late', user('a'))).rejects.toMatchObject({
@@ -131,7 +131,7 @@ it('rejects a request beyond the waiting requests of its actor with the rate-lim
   expect(stage.started).toEqual(['a0', 'b']);
 });
 
-it('rejects a request that got no place in time, and forgets it (D30)', async () => {
+it('rejects a request that got no place in time, and removes it from the queue (D30)', async () => {
   const stage = new Stage({ placesMax: 1, patienceMs: 1 });
   void stage.start('a', user('a'));
   await expect(stage.start('b', user('b'))).rejects.toThrow(AppError);
@@ -141,7 +141,7 @@ it('rejects a request that got no place in time, and forgets it (D30)', async ()
   expect(stage.started).toEqual(['a', 'c']);
 });
 
-it('forgets the waiting request of a client that disconnected, and no running one (D30)', async () => {
+it('removes the waiting request of a client that disconnected, but no running request (D30)', async () => {
   const stage = new Stage({ placesMax: 1 });
   const gone = new AbortController();
   const first = stage.start('a1', user('a'), gone.signal);
@@ -165,14 +165,14 @@ it('frees the place of work that failed (D30)', async () => {
   expect(stage.started).toEqual(['b']);
 });
 
-it('lets work in the background wait beyond the limits of requests, in the turn of its actor (D30)', async () => {
+it('lets background work wait longer than requests, in the turn of its actor (D30)', async () => {
   const stage = new Stage({ placesMax: 1, waitingPerActorMax: 1, patienceMs: 1 });
   for (const name of ['a', 'b1', 'b2', 'c1']) void stage.startInBackground(name, user(name.charAt(0)), 600_000);
   for (const name of ['a', 'b1', 'c1', 'b2']) await stage.end(name);
   expect(stage.started).toEqual(['a', 'b1', 'c1', 'b2']);
 });
 
-it('rejects work in the background that got no place in its time (D30)', async () => {
+it('rejects background work that got no place in time (D30)', async () => {
   const stage = new Stage({ placesMax: 1 });
   void stage.start('a', user('a'));
   await expect(stage.startInBackground('b', user('b'), 1)).rejects.toThrow(AppError);

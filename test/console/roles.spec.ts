@@ -95,7 +95,7 @@ describe('roles in the console', () => {
     await screenshot(page, 'role');
   });
 
-  it('shows both versions when another user saved the role first, and keeps what is chosen (B16)', async () => {
+  it('shows both versions when another user saved the role first, and saves the chosen values (B16)', async () => {
     await createRole({ name: 'planner', description: 'Plans', permissions: ['tour:plan', 'user:read'] });
     const page = await subject.login(undefined, '/roles/planner');
     await page.getByLabel('Description').fill('Plans tours');
@@ -128,7 +128,7 @@ describe('roles in the console', () => {
     await headingOf(page, 'Roles').waitFor();
   });
 
-  it('suggests the permission that is meant, and accepts the name of another module on request (Z40)', async () => {
+  it('suggests the correct permission, and accepts the name of another module on request (Z40)', async () => {
     const page = await subject.login(undefined, '/roles/create');
     await page.getByLabel('Name', { exact: true }).fill('typist');
     await page.getByRole('checkbox', { name: 'System Users' }).check();

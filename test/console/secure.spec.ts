@@ -43,7 +43,7 @@ describe('securing accounts in the console', () => {
     expect(await lists(key)).toBe(200);
   });
 
-  it('asks in German, and shows no choice that the user does not have', async () => {
+  it('asks in German, and shows no choices that do not apply to the user', async () => {
     const user = await subject.service.createUser();
     const page = await subject.login(undefined, `/users/${user.user_id}`);
     await switchToGerman(page);
@@ -57,7 +57,7 @@ describe('securing accounts in the console', () => {
     await subject.service.mailbox.take(user.email, /secured/);
   });
 
-  it('secures the found users in bulk, and says who keeps factors and that there is no undo (R40)', async () => {
+  it('secures the matching users in bulk, and states who keeps factors and that there is no undo (R40)', async () => {
     const { service } = subject;
     const users = [await service.loginAs({ carrier_id: 'stolen' }), await service.loginAs({ carrier_id: 'stolen' })];
     for (const user of users.slice(1)) await enrolApp(service, user);

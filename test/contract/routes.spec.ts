@@ -36,8 +36,8 @@ const publicRoutes = [
 
 /**
  * The routes whose requests take a place of the admission of long work. A change of a role may wait
- * for bulk changes. An import takes a place for each batch instead, and an export has a connection
- * of its own.
+ * for bulk changes. An import takes a place for each batch instead, and an export has a separate
+ * connection.
  */
 const longRoutes = [
   'DELETE /auth/session/all',

@@ -51,7 +51,7 @@ function hasGoModules(): boolean {
   return isInstalled('go', 'mod', 'download', ...goModules);
 }
 
-/** Answers of a service that is away, or of something else at its address. */
+/** Responses of an unavailable service, or of another program at its address. */
 const faults: [string, RequestListener][] = [
   ['503', (_request, response) => response.writeHead(503, { 'retry-after': '1' }).end('{"code":"service.overloaded"}')],
   ['a page', (_request, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<p>Maintenance')],

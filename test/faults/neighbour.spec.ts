@@ -103,14 +103,14 @@ describe('a hostile neighbour', () => {
   };
 
   it.each(attacks)(
-    'refuses no ordinary request of another carrier beside the attack "%s" (F8)',
+    'rejects no ordinary request of another carrier during the attack "%s" (F8)',
     async (name, count) => {
       const child = { pid: service.pid, exitCode: null };
       const takeGrowth = await watchMemory(child, sql, new URL(cluster.databaseUrl).pathname.slice(1));
       const job = { name, world, url: service.url, seconds, aheadMs, count };
       await ask(attacker, 'start', job);
       const refused = await work(name.replace(' ', '-'));
-      // The attack ran: its requests were answered, are waiting, or hold their connections.
+      // The attack ran: its requests got a response, are waiting, or hold their connections.
       expect(Object.keys(await ask<object>(attacker, 'stop'))).not.toEqual([]);
       const growth = await takeGrowth();
       expect(refused).toEqual([]);

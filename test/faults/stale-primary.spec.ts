@@ -77,14 +77,14 @@ describe('checks of tokens at a primary without standbys', () => {
     await until(async () => (await check(login)).status !== 200);
     unavailable(await check(login));
 
-    // A canceled wait is no acknowledgement, although the commit succeeds with a warning. The
-    // second commit has just begun: it would renew the lease.
+    // A canceled wait is no acknowledgement, although the commit succeeds with a warning. Only the
+    // second commit began recently enough to renew the lease.
     const first = await nextWaiting(0);
     await servers.onPrimary(`select pg_cancel_backend(${first})`);
     const second = await nextWaiting(first);
     await servers.onPrimary(`select pg_cancel_backend(${second})`);
     const third = await nextWaiting(second, async () => unavailable(await check(login)));
-    // The process does not wait on when a new connection has replaced it.
+    // The process stops waiting once a new connection has replaced its connection.
     await nextWaiting(third);
     await until(async () => !(await waiting()).includes(third));
     unavailable(await check(login));
@@ -106,7 +106,7 @@ describe('checks of tokens at a primary without standbys', () => {
     const path = `/auth/session/${ended.session_id}`;
     expect((await other.send('DELETE', path, { token: kept.token })).status).toBe(204);
 
-    // Only the lease can stop the old instance: nothing has told it about the failover.
+    // Only the lease can stop the old instance, which knows nothing about the failover.
     await until(async () => (await check(ended)).status !== 200);
     const { token, refresh_token } = kept;
     unavailable(await check(ended));

@@ -132,7 +132,7 @@ describe('the service with its embedded database', () => {
     expect((await fetch(`${url}/health/ready`)).status).toBe(200);
     const links = output().match(new RegExp(linkForm, 'g')) ?? [];
     expect(links).toHaveLength(1);
-    // The last line apart from the log.
+    // The last line that is not part of the log.
     expect(output()).toMatch(new RegExp(`\\n  ${linkForm.source}\\n(\\{.*\\n)*$`));
     for (const phase of ['creates the database in', 'prepares the database', 'starts the service'])
       expect(output()).toContain(phase);

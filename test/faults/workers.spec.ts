@@ -124,7 +124,7 @@ async function workerOf(agent: Agent | undefined): Promise<number> {
 
 /**
  * Creates a user, and returns their token, and a function that sets their first name over a
- * connection. Changes of the own user are limited.
+ * connection. Changes that users make to themselves are limited.
  */
 async function changeable(): Promise<{ token: string; rename: (agent: Agent, name: string) => Promise<Answer> }> {
   const administrator = await login();

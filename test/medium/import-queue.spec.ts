@@ -73,7 +73,7 @@ describe('imports beside each other', () => {
     await until(async () => (await operation()).status === 'done', 60_000);
   });
 
-  it('creates the rows of another actor while a batch of the first one takes long (B31)', async () => {
+  it('creates the rows of another actor while a batch of the first actor takes long (B31)', async () => {
     const other = await service.loginAs({ user_type: 'system', roles: ['operator'] });
     const upload = async (prefix: string, by: { token: string }, first: string) => {
       const name = (i: number) => (i === 0 ? first : `${prefix}-${i}`);

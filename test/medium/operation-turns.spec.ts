@@ -38,7 +38,7 @@ describe('the turns of operations', () => {
     return service.app.get(OperationBatchesRepository);
   }
 
-  it('gives the next turn to the actor whose last batch is the longest ago (B31)', async () => {
+  it('gives the next turn to the actor who has waited longest since the last batch (B31)', async () => {
     const batches = await accept([
       [id(3), 'user', id(1), 10, true],
       [id(4), 'user', id(1), 60, false],

@@ -63,7 +63,7 @@ describe('requests without a permission', () => {
       expect([index, ...named(answer)]).toEqual([index, ...missing(permission)]);
   });
 
-  it('names no permission where another rule refuses the request', async () => {
+  it('names no permission if another rule rejects the request', async () => {
     const scoped = await service.loginAs({ user_type: 'system', roles: ['administrator'], carrier_scope: ['c1'] });
     const { key } = await createKey(service, ['*']);
     const body = { name: 'x', user_types: ['system'] };

@@ -216,7 +216,7 @@ describe('probing for names and addresses of other carriers', () => {
     expect(reported).toBe(limit);
   });
 
-  it('reports only the conflicts that are left to 50 parallel creates (B25, B33)', async () => {
+  it('reports only the remaining conflicts to 50 parallel creates (B25, B33)', async () => {
     const actors = [await login(), await login()];
     await dryRun(actors[0]!, takenRows(limit - 10));
     const answers = await Promise.all(

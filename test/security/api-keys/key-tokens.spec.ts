@@ -31,7 +31,7 @@ describe('API keys as tokens', () => {
     expect(code(await service.post('/auth/logout', { body: { refresh_token: key } }))).toBe('401 auth.token_invalid');
     expect((await service.get('/user/list', { token: key })).status).toBe(200);
   });
-  it('names an unknown, an expired and a revoked API key as such, in either header (J22)', async () => {
+  it('responds with auth.key_invalid to an unknown, expired or revoked API key, in either header (J22)', async () => {
     const [expired, revoked] = [await createKey(service, ['*']), await createKey(service, ['*'])];
     await service.rows('update keys set expires_at = now() where key_id = $1', [expired.key_id]);
     expect((await service.delete(`/auth/key/${revoked.key_id}`, { token: service.admin.token })).status).toBe(204);

@@ -6,7 +6,7 @@ import { type TestAnswer, TestService } from '../../support/service';
 const password = 'the owner chose this one';
 const codeOf = ({ status, body }: TestAnswer): string => `${status}${body?.code === undefined ? '' : ` ${body.code}`}`;
 
-describe('invitations of users who are disabled or deleted and come back', () => {
+describe('invitations of users who are disabled or deleted, and later enabled or restored', () => {
   let service: TestService;
   beforeAll(async () => {
     service = await TestService.start();

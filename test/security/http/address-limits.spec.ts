@@ -85,7 +85,7 @@ describe('the limit per address', () => {
     expect((await service.get('/', { ip })).status).toBe(200);
   });
 
-  it('checks the valid tokens of a module whose refused checks have reached the limit (H30)', async () => {
+  it('checks the valid tokens of a module whose rejected checks have reached the limit (H30)', async () => {
     const ip = newAddress();
     const check = (token: string) => service.post('/auth/check-token', { body: { token }, ip });
     await statusesOf(() => check('none of ours'), perMinute);
@@ -93,7 +93,7 @@ describe('the limit per address', () => {
     expect(await statusesOf(() => check(user.token), perMinute * 2)).toEqual(Array<number>(perMinute * 2).fill(200));
   });
 
-  it('counts a refused token in the body, although the header has a valid one (H30)', async () => {
+  it('counts a rejected token in the body, although the header has a valid token (H30)', async () => {
     const ip = newAddress();
     const check = (token: string) => service.post('/auth/check-token', { token: user.token, body: { token }, ip });
     const refused = [...Array<number>(perMinute).fill(401), 429];
@@ -102,7 +102,7 @@ describe('the limit per address', () => {
     expect((await check(user.token)).status).toBe(200);
   });
 
-  it('counts a request once, although its route and its refusal both count (H30)', async () => {
+  it('counts a request once, although its route and its rejection both count (H30)', async () => {
     const ip = newAddress();
     const send = () => service.get(`/auth/reset/${'A'.repeat(43)}?x=1`, { ip });
     expect(await statusesOf(send, perMinute + 1)).toEqual([...Array<number>(perMinute).fill(400), 429]);

@@ -258,7 +258,7 @@ describe('hostile JSON bodies', () => {
     expect(skipped[0]?.errors).toEqual(tooMany);
   });
 
-  it('stores and checks the last of several equal keys, at any depth and in any spelling (I8)', async () => {
+  it('stores and checks the last of duplicate keys, at any depth and in any spelling (I8)', async () => {
     const attributesOf = async (json: string) => (await patch(`{"attributes":${json}}`)).body.attributes as unknown;
     expect((await patch('{"first_name":"a","first\\u005fname":"b"}')).body).toMatchObject({ first_name: 'b' });
     expect(await attributesOf('{"k":1,"k":2}')).toEqual({ kept: 1, k: 2 });

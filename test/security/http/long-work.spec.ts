@@ -5,7 +5,7 @@ import { chunk, RawConnection, requestHead } from '../../support/raw-connection'
 import { password, type TestAnswer, type TestLogin, TestService } from '../../support/service';
 import { until } from '../../support/until';
 
-/** Long work that reads a table of its own, so that a test can make it wait. */
+/** Long work that reads a separate table, so that a test can make it wait. */
 const path = '/stats/overview';
 const table = 'login_counts';
 
@@ -54,7 +54,7 @@ describe('long work', () => {
     return rows[0]?.count ?? 0;
   };
 
-  it('of one tenant leaves connections for logins, tokens, single users and the lists of others (D30)', async () => {
+  it('leaves connections for logins, tokens, single users and the lists of other tenants (D30)', async () => {
     const attacker = await administrator('north');
     const { name, user_id } = await service.createUser({ carrier_id: 'south', roles: ['carrier_administrator'] });
     const attack = send(60, attacker.token);
@@ -118,7 +118,7 @@ describe('long work', () => {
     await Promise.all(own.map(({ all }) => all));
   });
 
-  it('forgets a waiting request whose client disconnects (D30)', async () => {
+  it('removes a waiting request whose client disconnects (D30)', async () => {
     const { token } = await administrator('centre');
     const running = send(3, token);
     await until(async () => (await blocked()) === 3);

@@ -30,7 +30,7 @@ describe('metrics with METRICS_TOKEN', () => {
     expect((await service.get('/metrics', { token: service.admin.token })).status).toBe(401);
   });
 
-  /** Returns the names of all series but those of recurring jobs, which come and go each minute. */
+  /** Returns the names of all series except recurring jobs, which appear only during a run. */
   const series = async () => {
     const names = [...parseScrape((await scrape()).text).keys()];
     return names.filter((name) => !/^carrier_identity_job(s|_age_seconds)\{/.test(name));

@@ -9,7 +9,7 @@ const many = 20;
 /** Hashing many passwords takes longer than the service waits for a lock. */
 const passwords = 6;
 
-/** Sends a request of the carrier, with a number of its own. */
+/** Sends a request of the carrier. Each request has a different number. */
 type Request = (index: number) => Promise<TestAnswer>;
 
 describe('changes that wait for locks', () => {
@@ -106,7 +106,7 @@ describe('changes that wait for locks', () => {
   };
 
   it.each(Object.entries(kinds))(
-    'of one carrier leave connections for logins, readiness and the changes of others: %s (D30)',
+    'leaves connections for logins, readiness and other carriers while one carrier waits: %s (D30)',
     async (kind, prepare) => {
       const count = kind.startsWith('passwords') ? passwords : many;
       const request = await prepare();
@@ -127,7 +127,7 @@ describe('changes that wait for locks', () => {
     },
   );
 
-  it('of a second actor wait for the place of the first actor of the carrier (D30)', async () => {
+  it('lets a second actor wait for the place of the first actor of the carrier (D30)', async () => {
     const { user_id } = await user();
     const colleague = await service.loginAs({ carrier_id: 'north', roles: ['carrier_administrator'] });
     await lockUsers();
@@ -138,7 +138,7 @@ describe('changes that wait for locks', () => {
     expect((await Promise.all(sent)).map(({ status }) => status)).toEqual([200, 200]);
   });
 
-  it('count a conflict although other changes of the actor fill the queue (B25)', async () => {
+  it('counts a conflict although other changes of the actor fill the queue (B25)', async () => {
     const writes = service.app.get<Admission>(singleWrites);
     const { name } = await service.createUser({ carrier_id: 'south' });
     const { user_id } = await user();

@@ -51,7 +51,7 @@ describe('logins through a portal', () => {
     ['POST', '/auth/check-token', { token: 'none' }],
   ];
 
-  it('count for the addresses of the users, whom the sessions record (L30)', async () => {
+  it('counts logins for the addresses of the users, and records these addresses in sessions (L30)', async () => {
     for (let number = 0; number < 3 * perMinute; number++) {
       const { name } = await service.createUser();
       const address = newAddress();
@@ -67,7 +67,7 @@ describe('logins through a portal', () => {
     expect((await login((await service.createUser()).name, newAddress())).status).toBe(200);
   });
 
-  it('keep the client id of the portal through refreshes and a reauthentication (L30)', async () => {
+  it('keeps the client id of the portal through refreshes and a reauthentication (L30)', async () => {
     const { name } = await service.createUser();
     const { body } = await login(name, newAddress());
     const ip = newAddress();
@@ -79,7 +79,7 @@ describe('logins through a portal', () => {
   });
 
   it.each(routes)(
-    'are refused with a wrong key, one without the permission, and without an address: %s %s (L30)',
+    'rejects a wrong key, a key without the permission, and a missing address: %s %s (L30)',
     async (method, path, body) => {
       const send = (headers: Record<string, string>) => service.send(method, path, { body, headers, ip: newAddress() });
       const weak = await createKey(service, ['user:read']);
@@ -107,7 +107,7 @@ describe('logins through a portal', () => {
     },
   );
 
-  it.each(routes)('count refused requests for the address of the user: %s %s (L30)', async (method, path, body) => {
+  it.each(routes)('counts rejected requests for the address of the user: %s %s (L30)', async (method, path, body) => {
     const [one, two] = [newAddress(), newAddress()];
     const ip = newAddress();
     // Wrong passwords of one login would lock it.
@@ -119,7 +119,7 @@ describe('logins through a portal', () => {
     expect((await send(two)).status).toBe(first[0]);
   });
 
-  it('do not believe an address without a key (L30)', async () => {
+  it('ignores an address without a key (L30)', async () => {
     const ip = newAddress();
     const { name } = await service.createUser();
     const send = (address: string) =>
@@ -130,7 +130,7 @@ describe('logins through a portal', () => {
     expect(await statusesOf(perMinute, () => send(newAddress()))).toEqual([...times(200, perMinute - 1), 429]);
   });
 
-  it('go by the address of the user for allowed_ips and known addresses (L30)', async () => {
+  it('checks the address of the user against allowed_ips and known addresses (L30)', async () => {
     const [home, strange] = [newAddress(), newAddress()];
     const bound = await service.createUser({ allowed_ips: [home] });
     const refused = await login(bound.name, strange);
@@ -150,7 +150,7 @@ describe('logins through a portal', () => {
     expect(events).toEqual([{ ip: home }]);
   });
 
-  it('go by the address of the user in the second step, with limits of tokens beside (L30)', async () => {
+  it('uses the address of the user in the second step, and the limits of the tokens (L30)', async () => {
     const home = newAddress();
     const { name, user_id } = await service.createUser({ allowed_ips: [home] });
     const app = await Authenticator.enrol((text, values) => service.rows(text, values), user_id);
@@ -166,7 +166,7 @@ describe('logins through a portal', () => {
     expect(decode(completed.body.access_token)).toMatchObject({ client_id: key.key_id, permissions: [] });
   });
 
-  it('ignore the key for users outside its scope (L30)', async () => {
+  it('ignores the key for users outside its scope (L30)', async () => {
     const home = newAddress();
     for (const fields of [{ carrier_id: 'c2' }, { user_type: 'system' }]) {
       const ip = newAddress();
@@ -179,7 +179,7 @@ describe('logins through a portal', () => {
     }
   });
 
-  it('try passwords of users outside the scope only as often as the address of the portal may (L30)', async () => {
+  it('limits passwords for users outside the scope like logins from the address of the portal (L30)', async () => {
     const ip = newAddress();
     const users: { name: string }[] = [];
     while (users.length < perMinute + 2) users.push(await service.createUser({ carrier_id: 'c2' }));
@@ -191,7 +191,7 @@ describe('logins through a portal', () => {
     expect((await login(inside.name, newAddress(), password, ip)).status).toBe(200);
   });
 
-  it('do not use up the limit of an address for others, who may be outside the scope (L30)', async () => {
+  it('does not use up the limit of an address for other users, who may be outside the scope (L30)', async () => {
     const address = newAddress();
     expect((await statusesOf(perMinute + 1, (index) => login(`nobody-${index}`, address))).at(-1)).toBe(429);
     const { name } = await service.createUser({ carrier_id: 'c2' });
@@ -199,7 +199,7 @@ describe('logins through a portal', () => {
     expect(direct.status).toBe(200);
   });
 
-  it('respond alike for unknown users and users in and outside the scope, also beyond the limits (L30)', async () => {
+  it('gives unknown users and users in and outside the scope the same response, also beyond limits (L30)', async () => {
     const ip = newAddress();
     const [inside, outside] = [await service.createUser(), await service.createUser({ carrier_id: 'c2' })];
     const traces = [];
@@ -216,7 +216,7 @@ describe('logins through a portal', () => {
     expect(traces.slice(1)).toEqual([traces[0], traces[0], traces[0]]);
   });
 
-  it('ask for and use reset links for the address of the user (L30)', async () => {
+  it('requests and uses reset links for the address of the user (L30)', async () => {
     const home = newAddress();
     const [inside, outside] = [await service.createUser(), await service.createUser({ carrier_id: 'c2' })];
     for (const { email } of [inside, outside]) {
@@ -239,7 +239,7 @@ describe('logins through a portal', () => {
     expect(await ipsOf(outside.user_id)).toEqual([`password.reset ${portal}`, `password.reset_requested ${portal}`]);
   });
 
-  it('check the key also beside a token that is known already (L30)', async () => {
+  it('checks the key even if the token is cached (L30)', async () => {
     const { token } = await service.loginAs();
     const check = (given: string) =>
       service.post('/auth/check-token', { body: { token }, headers: headersOf(newAddress(), given) });

@@ -97,7 +97,7 @@ describe('the queue of mails', () => {
     await setJob(user_id, 'locked_at = null, locked_by = null');
   });
 
-  it('releases a mail that was abandoned, and not the mails that the same process is sending (F41)', async () => {
+  it('releases an abandoned mail, but not the mails that the same process is sending (F41)', async () => {
     const [abandoned, sent] = [await invite(), await invite()];
     await setJob(sent.user_id, `locked_at = now(), locked_by = 'a pool'`);
     await setJob(

@@ -57,7 +57,7 @@ describe('requests for a reset link', () => {
       Object.assign(resetLimits, { delaySeconds: 0, imitationsPerSecond: 20 });
     });
 
-    it('are handled at a random moment (L31)', async () => {
+    it('handles requests at a random moment (L31)', async () => {
       resetLimits.delaySeconds = 1_000;
       await endMailLimits(service);
       const emails = Array.from({ length: 20 }, (_, index) => (index % 2 === 0 ? known : `${index}@example.com`));
@@ -77,7 +77,7 @@ describe('requests for a reset link', () => {
       await queueEmpty(service);
     });
 
-    it('are handled and mailed before the invitations of an import that are due (B31)', async () => {
+    it('mails the links before the invitations of an import that are due (B31)', async () => {
       await endMailLimits(service);
       await service.rows(`
         create table ended (place serial, mail text);
@@ -117,7 +117,7 @@ describe('requests for a reset link', () => {
       service.mailbox.mails.splice(0);
     });
 
-    it('render a mail for unknown and disabled users and beyond a limit, which is never sent (L31)', async () => {
+    it('renders, but never sends, a mail for unknown and disabled users and beyond a limit (L31)', async () => {
       // Earlier tests may have used up the limit of this second.
       resetLimits.imitationsPerSecond = 1_000;
       const sent = jest.spyOn(service.app.get(MailerService, { strict: false }), 'sendMail');
@@ -218,7 +218,7 @@ describe('requests for a reset link beyond the limit of imitations', () => {
     resetLimits.imitationsPerSecond = 20;
   });
 
-  it('render no further mails for unknown addresses beyond the limit, but mail all links (L31)', async () => {
+  it('renders no further mails for unknown addresses beyond the limit, but mails all links (L31)', async () => {
     resetLimits.imitationsPerSecond = 0;
     const busy = await TestService.start();
     try {

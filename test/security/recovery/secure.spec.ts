@@ -84,7 +84,7 @@ describe('securing an account', () => {
     expect((await set(newer)).status).toBe(204);
   });
 
-  it('demands a decision about factors and API keys, and names the field', async () => {
+  it('requires a decision about factors and API keys, and names the field', async () => {
     const user = await service.loginAs({ roles: ['integrator'] });
     await enrolApp(service, user);
     await createKey(service, ['user:read'], {}, user);
@@ -151,7 +151,7 @@ describe('securing an account', () => {
     expect((await service.get('/user/list?count=none', machine)).status).toBe(200);
   });
 
-  it('rejects callers without permission, without a fresh login, and their own user', async () => {
+  it('rejects callers without permission or a fresh login, and callers who secure themselves', async () => {
     const user = await service.loginAs();
     const app = await enrolApp(service, user);
     const editor = await service.loginAs({ user_type: 'system', roles: ['editor'] });
@@ -235,7 +235,7 @@ describe('securing an account', () => {
     }
   });
 
-  it('secures the found users in bulk, keeps factors and keys and reports them, and has no undo (R40)', async () => {
+  it('secures the matching users in bulk, keeps and reports factors and keys, and has no undo (R40)', async () => {
     const [plain, strong, maker] = [
       await service.loginAs(),
       await service.loginAs(),

@@ -54,7 +54,7 @@ describe('versions of roles', () => {
     expect((await remove('"1", "2"')).status).toBe(204);
   });
 
-  it('lets one of two editors win who change the same version at the same time (B16)', async () => {
+  it('accepts one of two changes of the same version at the same time (B16)', async () => {
     const { name } = await create();
     const answers = await Promise.all(['one', 'two'].map((description) => change(name, { description }, '"1"')));
     expect(answers.map(outcome).sort()).toEqual([
@@ -63,7 +63,7 @@ describe('versions of roles', () => {
     ]);
   });
 
-  it('checks the version before the role is found to be in use', async () => {
+  it('checks the version before it checks whether the role is in use', async () => {
     const { name } = await create();
     await service.createUser({ user_type: 'system', roles: [name] });
     const remove = (version: string) => service.delete(`/role/${name}`, { token, headers: { 'if-match': version } });

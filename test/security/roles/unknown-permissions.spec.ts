@@ -36,7 +36,7 @@ describe('unknown permissions', () => {
     { pointer: '/permissions', code: 'permission.unknown', permission, did_you_mean },
   ];
 
-  it('refuses a misspelt permission of the service in roles and keys, and suggests the right one (Z40)', async () => {
+  it('rejects a misspelt permission of the service in roles and keys, and suggests the right one (Z40)', async () => {
     for (const create of [createRole, createKey])
       for (const [wrong, right] of [
         ['user:raed', 'user:read'],
@@ -45,12 +45,12 @@ describe('unknown permissions', () => {
         ['token:inspect', 'token:introspect'],
       ] as const) {
         expect(suggested(await create([wrong, 'user:read']))).toEqual(refused(wrong, right));
-        // The permissions of this service are a closed list, whatever the caller says.
+        // The permissions of this service are a closed list, which `new_prefix` does not extend.
         expect(suggested(await create([wrong], '?new_prefix=true'))).toEqual(refused(wrong, right));
       }
   });
 
-  it('refuses a module that is one edit from a module of the service, unless the name is meant (Z40)', async () => {
+  it('rejects a module name one edit from a module of the service, unless the caller confirms it (Z40)', async () => {
     for (const create of [createRole, createKey])
       for (const [wrong, right] of [
         ['usr:read', 'user:read'],
@@ -77,7 +77,7 @@ describe('unknown permissions', () => {
     ]);
   });
 
-  it('refuses a misspelt permission in a change of a role, but not one that the role already has (Z40)', async () => {
+  it('rejects a misspelt permission in a change of a role, but not one that the role already has (Z40)', async () => {
     await service.rows(
       `insert into roles (name, user_types, permissions) values ('legacy', '{system}', '{user:raed,users:read}')`,
     );

@@ -187,7 +187,7 @@ describe('breached passwords', () => {
       ],
     ];
 
-    it.each(failures)('sets a password without the lookup if the service %s (P19)', async (title, instead) => {
+    it.each(failures)('sets a password without a lookup if the range service %s (P19)', async (title, instead) => {
       const before = await lookupsOf(service);
       ranges.instead = instead;
       ranges.requests.length = 0;
@@ -200,7 +200,7 @@ describe('breached passwords', () => {
       ['an imported password', false],
       ['a password with an outdated hash', true],
     ])(
-      'logs in with %s while the service fails, and looks it up at the next login (P16, P19)',
+      'logs in with %s while the range service fails, and looks it up at the next login (P16, P19)',
       async (_title, checked) => {
         const enter = async (login: string, entered: string) => {
           const { status, body } = await service.post('/auth/login', { body: { login, password: entered } });
@@ -287,7 +287,7 @@ describe('breached passwords', () => {
     for (const digits of [prefix, suffix]) expect(service.output().toUpperCase()).not.toContain(digits);
   });
 
-  it('does not start with a folder that is missing, and names the setting (P16, F27)', async () => {
+  it('does not start if the folder is missing, and names the setting (P16, F27)', async () => {
     const DATABASE_URL = 'postgres://user@127.0.0.1:1/nowhere';
     const environment = { DATABASE_URL, APP_SECRET: appSecret, BREACHED_PASSWORDS: join(directory, 'missing') };
     const { code, stdout, stderr } = await runBuilt('src/main.js', environment);

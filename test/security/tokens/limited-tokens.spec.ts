@@ -49,7 +49,7 @@ describe('limited tokens', () => {
   const codeOf = ({ status, body }: TestAnswer) => [status, body.code, ...(body.errors ?? []).map(pointerOf)];
   const pointerOf = ({ pointer }: { pointer: string }) => pointer;
 
-  it('have the audience and permissions of the login, and no roles; all others stay as they were (J30)', async () => {
+  it('adds the requested audience and permissions and omits roles; other tokens do not change (J30)', async () => {
     const { name } = await clerk();
     const { access_token } = await loginOf(name);
     expect(rightsIn(access_token)).toEqual(limited);
@@ -70,7 +70,7 @@ describe('limited tokens', () => {
     });
   });
 
-  it('grant only their permissions at check-token, introspection and this service (J30)', async () => {
+  it('grants only the permissions of the token at check-token, introspection and this service (J30)', async () => {
     const { name } = await clerk();
     const { access_token: token } = await loginOf(name, { permissions: ['user:read'] });
     for (const answer of [await check(token), await check(token), await service.get('/user', { token })])
@@ -84,7 +84,7 @@ describe('limited tokens', () => {
     expect([changed.status, changed.body.code]).toEqual([403, 'access.denied']);
   });
 
-  it('do not grant roles that a role of the user may grant (J30)', async () => {
+  it('cannot grant roles that a role of the user may grant (J30)', async () => {
     const { name } = await clerk();
     const { user_id } = await service.createUser();
     const grant = async (permissions?: string[]) => {
@@ -96,7 +96,7 @@ describe('limited tokens', () => {
     expect(await grant()).toBeUndefined();
   });
 
-  it('of an administrator are worth nothing here once a module replays them (J30)', async () => {
+  it('rejects the replayed token of an administrator that was issued for other audiences (J30)', async () => {
     const { access_token: token, refresh_token, session_id } = await loginOf(adminEmail, limits);
     const routes: [string, string, object?][] = [
       ['GET', '/user'],
@@ -125,7 +125,7 @@ describe('limited tokens', () => {
     expect((await check(token)).status).toBe(401);
   });
 
-  it('cannot ask for unknown audiences, too much or malformed names, and errors name the field (J30)', async () => {
+  it('rejects unknown audiences, excessive limits and malformed names, and names the field (J30)', async () => {
     const { name } = await clerk();
     const names = Array.from({ length: 201 }, (_, index) => `a:${index}`);
     const wrong: [object, string][] = [
@@ -152,7 +152,7 @@ describe('limited tokens', () => {
     expect((await login(adminEmail, { permissions: ['*', 'crm:read'] })).status).toBe(200);
   });
 
-  it('are refused with a trace of the right password, and without a session (J30)', async () => {
+  it('records the right password when it rejects excessive limits, and creates no session (J30)', async () => {
     const { name, user_id } = await clerk();
     await login(name, { permissions: ['user:purge'] });
     const events = await service.rows<{ event_type: string; changes: object }>(
@@ -169,7 +169,7 @@ describe('limited tokens', () => {
     expect(await service.rows('select 1 from sessions where user_id = $1', [user_id])).toEqual([]);
   });
 
-  it('keep their limits through the second step, which may narrow them (J30)', async () => {
+  it('keeps the limits through the second step, which may narrow them (J30)', async () => {
     const { name, user_id } = await clerk();
     const app = await Authenticator.enrol((text, values) => service.rows(text, values), user_id);
     const secondStep = async (first: object, second: object): Promise<TestAnswer> => {
@@ -187,7 +187,7 @@ describe('limited tokens', () => {
     expect(codeOf(await login(name, { permissions: ['user:purge'] }))).toEqual([400, 'auth.scope_exceeded']);
   });
 
-  it('keep their limits through refreshes, which may narrow them for good and never widen them (J30)', async () => {
+  it('keeps the limits through refreshes, which may narrow them permanently and never widen them (J30)', async () => {
     const { name } = await clerk();
     const opened = await loginOf(name, { ...limits, audience: [own, 'billing'] });
     const first = opened.access_token;
@@ -207,14 +207,14 @@ describe('limited tokens', () => {
       { permissions: ['*'] },
     ])
       expect([more, codeOf(await refresh(refresh_token, more))]).toEqual([more, [400, 'auth.scope_exceeded']]);
-    // The refused requests rotated nothing.
+    // The rejected requests rotated nothing.
     expect(await next()).toEqual(both);
     expect((await service.get('/user', { token: first })).status).toBe(200);
     expect(await next({ permissions: ['user:read'] })).toEqual({ ...both, permissions: ['user:read'] });
     expect((await check(first)).body.permissions).toEqual(['user:read']);
     expect(await next({ audience: ['billing'] })).toEqual({ ...limited, permissions: ['user:read'] });
     expect(await next()).toEqual({ ...limited, permissions: ['user:read'] });
-    // Also tokens from before, on all instances.
+    // Also applies to older tokens, on all instances.
     expect((await service.get('/user', { token: first })).status).toBe(401);
     const there = await fetch(`${other.url}/user`, { headers: { authorization: `Bearer ${first}` } });
     expect(there.status).toBe(401);
@@ -222,7 +222,7 @@ describe('limited tokens', () => {
       expect([more, codeOf(await refresh(refresh_token, more))]).toEqual([more, [400, 'auth.scope_exceeded']]);
   });
 
-  it('cannot be asked for by a refresh of an unlimited session, beyond narrower permissions (J30)', async () => {
+  it('lets a refresh of an unlimited session narrow permissions, but not add an audience (J30)', async () => {
     const { name } = await clerk();
     const { refresh_token, access_token: token } = await loginOf(name, {});
     expect(codeOf(await refresh(refresh_token, { audience: ['billing'] }))).toEqual([400, 'auth.scope_exceeded']);
@@ -235,7 +235,7 @@ describe('limited tokens', () => {
     ]);
   });
 
-  it('keep their limits when they are replaced and after a reauthentication (J30)', async () => {
+  it('keeps the limits when tokens are replaced and after a reauthentication (J30)', async () => {
     const { name } = await clerk();
     const asked = { ...limits, audience: [own, 'billing'] };
     const { access_token: token } = await loginOf(name, asked);
@@ -249,7 +249,7 @@ describe('limited tokens', () => {
     expect([replaced.body.refreshed, rightsIn(replaced.body.access_token)]).toEqual([true, expected]);
   });
 
-  it('have what the user still has of the subset, and nothing until a forced password change (J30)', async () => {
+  it('drops permissions that the user lost, and all of them until a forced password change (J30)', async () => {
     const { name, user_id } = await clerk();
     const { access_token: token, refresh_token } = await loginOf(name);
     const admin = { token: service.admin.token };
@@ -264,7 +264,7 @@ describe('limited tokens', () => {
     expect((await check(body.access_token)).body.permissions).toEqual(limits.permissions);
   });
 
-  it('limit the background work of their session, too (J30)', async () => {
+  it('limits the background work of the session, too (J30)', async () => {
     const { name } = await clerk();
     const { session_id, user } = await loginOf(name, { permissions: ['user:update'] });
     const actors = service.app.get(RememberedActorsService);
@@ -276,7 +276,7 @@ describe('limited tokens', () => {
     expect(unlimited.may_grant).toEqual(['carrier_administrator']);
   });
 
-  it('have the audience of the session also in tokens with a valid signature (J30)', async () => {
+  it('rejects a validly signed token whose audience is not that of the session (J30)', async () => {
     const { name } = await clerk();
     const { key, header } = ownKey(service);
     const usual = await loginOf(name, {});

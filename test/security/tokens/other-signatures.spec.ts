@@ -23,7 +23,7 @@ describe('the two valid signatures of a token', () => {
   };
   const [accepted, rejected] = [ways.map(() => 200), ways.map(() => 401)];
 
-  it('accepts both texts of a token, whichever has the high s (J15)', async () => {
+  it('accepts both texts of a token, with the low and the high s (J15)', async () => {
     const { token } = await service.loginAs({ roles: ['carrier_administrator'] });
     const other = withOtherSignature(token);
     expect(other).not.toBe(token);
@@ -52,7 +52,7 @@ describe('the two valid signatures of a token', () => {
   ];
 
   it.each(endings)(
-    'rejects both texts of a token at once after %s, whichever was used (J11, J18, S16)',
+    'rejects both texts of a token immediately after %s, regardless of which was used (J11, J18, S16)',
     async (_, end) => {
       for (const usesOther of [false, true]) {
         const login = await service.loginAs({ roles: ['carrier_administrator'] });

@@ -93,7 +93,7 @@ describe('a proposed address', () => {
     expect((await stored()).email).toBe(next);
   });
 
-  it('is bound to the rights at its proposal, even if the link is mailed later (E30)', async () => {
+  it('is bound to the rights at the time of the proposal, even if the link is mailed later (E30)', async () => {
     await service.rows(`delete from rate_limits`);
     for (let others = 0; others < 3; others++) {
       const other = await service.createUser();
@@ -139,7 +139,7 @@ describe('a proposed address', () => {
       });
     }
     expect((await stored()).email_pending).toBe(`4${next}`);
-    // Other fields, and the address in force, are no proposals.
+    // Other fields, and the current address, are no proposals.
     expect((await patch({ email: user.email, first_name: 'Ada' })).status).toBe(200);
     expect((await stored()).email_pending).toBeNull();
     const { user_id } = await service.createUser();

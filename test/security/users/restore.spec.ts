@@ -92,7 +92,7 @@ describe('restoring deleted users', () => {
       body: { status: 'active' },
     });
     expect(fresh.body.changed).toBe(2);
-    // Disabling stays possible at once.
+    // Disabling needs no fresh authentication.
     expect(code(await service.patch(`/user/${ids[0]}`, { token: old.token, body: { status: 'disabled' } }))).toBe(
       '200',
     );

@@ -4,7 +4,7 @@ import { password, type TestAnswer, type TestLogin, TestService } from '../../su
 
 const limit = 60;
 
-describe('the limit of changes of the own user', () => {
+describe('the limit of changes that users make to themselves', () => {
   let service: TestService;
   beforeAll(async () => {
     service = await TestService.start();
@@ -28,7 +28,7 @@ describe('the limit of changes of the own user', () => {
     ]);
   };
 
-  it('rejects the 61st change of the own user in an hour, but counts no change without effect (B34)', async () => {
+  it('rejects the 61st change within an hour, but counts no change without effect (B34)', async () => {
     const user = await service.loginAs();
     for (let n = 1; n <= limit; n++) {
       expect((await rename(user, user.user_id, `Name ${n}`)).status).toBe(200);
