@@ -99,7 +99,7 @@ export function Public(limit: NonNullable<AccessRule['limit']> = 'requests', por
   return applyDecorators(SetMetadata(accessRule, rule), ...tokens, ApiExtension('x-permission', 'none'));
 }
 
-const inScope = 'For users within its scope, limits and rules for addresses apply to `X-User-Address`.';
+const inScope = 'For users within the scope of the key, limits and rules for addresses apply to `X-User-Address`.';
 const portalHeaders = [
   { name: 'X-Api-Key', required: false, description: `API key of a portal, with \`login:forward\`. ${inScope}` },
   { name: 'X-User-Address', required: false, description: 'IP address of the user; required with `X-Api-Key`' },

@@ -20,7 +20,7 @@ export const ownPermissions = {
   'audit:read': 'Read the audit log within the scope',
   'key:manage': 'Create, read and revoke API keys',
   'token:introspect': 'Introspect tokens of other users',
-  'login:forward': 'Speak for the addresses of users within the scope who log in through a portal',
+  'login:forward': 'Pass on the addresses of users within the scope who log in through a portal',
 } as const;
 
 /** A permission of the service itself. */
@@ -37,7 +37,7 @@ export const permissionItems = {
 /** Query parameter of operations that take permissions; see `misspeltPermissions`. */
 export const newPrefixParameter = {
   name: 'new_prefix',
-  description: '`true`: accepts a module whose name differs in one letter from a module of this service',
+  description: '`true`: accepts the name of a module that differs in one letter from a module of this service',
   schema: { type: 'boolean', default: false },
 };
 
@@ -46,7 +46,7 @@ export function holds(permissions: readonly string[], wanted: string): boolean {
   return permissions.includes('*') || permissions.includes(wanted);
 }
 
-/** Returns the error of a request without a permission. It names the permission. */
+/** Returns the error for a missing permission. The error names the permission. */
 export function missingPermission(permission: string): AppError {
   const detail = `The permission ${permission} is missing.`;
   const errors = [{ code: 'permission.missing', detail, params: { permission } }];
@@ -63,9 +63,9 @@ const ownNames = Object.keys(ownPermissions);
 
 /**
  * Returns an error for each permission that is probably misspelt: an unknown permission of a module
- * of this service (`user:raed`), or a permission of a module whose name is one edit from such a
- * module (`usr:read`).
- * @param newPrefix whether the names of other modules are meant
+ * of this service (`user:raed`), or a module name one edit from a module of this service
+ * (`usr:read`).
+ * @param newPrefix whether the caller confirms the names of other modules
  */
 export function misspeltPermissions(permissions: readonly string[], newPrefix: boolean): FieldError[] {
   return permissions.flatMap((permission) => {
@@ -74,7 +74,7 @@ export function misspeltPermissions(permissions: readonly string[], newPrefix: b
     if (own === undefined || ownNames.includes(permission)) return [];
     const known = ownNames.filter((name) => moduleOf(name) === own);
     const did_you_mean = closest(permission.replace(module, own), known);
-    const remedy = own === module ? '' : ' If the module has this name, send `new_prefix=true`.';
+    const remedy = own === module ? '' : ' If the name of the module is correct, send `new_prefix=true`.';
     const detail = `contains the unknown permission ${permission}. Did you mean ${did_you_mean}?${remedy}`;
     return [{ pointer: '/permissions', code: 'permission.unknown', detail, params: { permission, did_you_mean } }];
   });

@@ -66,7 +66,7 @@ export class KeysController {
   @Allow('key:manage', { apiKeys: false, fresh: true })
   @SingleWrite()
   @Endpoint({
-    description: 'Accepts a key again that `POST /user/{user_id}/secure` suspended. Other keys stay as they are.',
+    description: 'Reactivates a key that `POST /user/{user_id}/secure` suspended. Has no effect on other keys.',
     answer: { status: 204, description: 'The key is not suspended' },
     errors: ['key.not_found', 'access.grant_exceeds_own'],
     withoutBody: true,

@@ -52,13 +52,13 @@ export class KeyResponse {
   expires_at!: Date;
   /** time of the last use, to the minute */
   last_used_at!: Date | null;
-  /** IP address of the last request with the key; a module that introspects the key leaves it */
+  /** IP address of the last request with the key; introspection of the key does not change it */
   last_used_ip!: string | null;
   /** time of revocation */
   revoked_at!: Date | null;
   /** user or key that revoked the key */
   revoked_by!: string | null;
-  /** when the key was suspended, until it is resumed; see `POST /user/{user_id}/secure` */
+  /** time of suspension by `POST /user/{user_id}/secure`; null if the key is not suspended */
   suspended_at!: Date | null;
 }
 

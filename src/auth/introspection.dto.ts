@@ -55,8 +55,8 @@ export class IntrospectionResponse {
   /** last time the user authenticated, in seconds since 1970 */
   auth_time?: number;
   /**
-   * current permissions within the limits of the session, separated by spaces, or absent; all known
-   * ones follow `*`
+   * current permissions within the limits of the session, separated by spaces; absent if there are
+   * none. All known permissions follow `*`
    */
   scope?: string;
 }

@@ -99,8 +99,8 @@ export const settings = z.object({
     .default(10)
     .describe('Maximum size of the connection pool of an instance, divided among its workers, at least 4 each'),
   LIVE_LOGIN_LEASE_SECONDS: seconds(5, 300, 2).describe(
-    'Time after the last commit that the database server acknowledged for which the service checks tokens, ' +
-      '2 to 300 seconds; longer bridges a stall of replication (docs/operations.md)',
+    'How long the service checks tokens after the last commit that the database server acknowledged, 2 to 300 ' +
+      'seconds; a higher value bridges a longer stall of replication (docs/operations.md)',
   ),
   WORKERS: z
     .string()
@@ -250,7 +250,7 @@ export const settings = z.object({
       'Portal that mails and pages link to; unset: mails link to the service, and pages to the login of the console',
     ),
   TOKEN_AUDIENCES: list((name) => /^[!-~]{1,64}$/.test(name), 'must be comma-separated names').describe(
-    'Comma-separated names that logins may ask for as `audience`, beside `carrier-platform` (docs/portals.md)',
+    'Comma-separated names that logins may request as `audience`, besides `carrier-platform` (docs/portals.md)',
   ),
   TRUST_PROXY: list(isAddressOrCidr, 'must be comma-separated CIDRs').describe(
     'Comma-separated CIDRs of the proxies whose `X-Forwarded-For` header is trusted',

@@ -33,7 +33,7 @@ const introduction = [
     'within the last 5 minutes (`FRESH_AUTH_SECONDS`). Otherwise they return 401 `auth.reauthentication_required`. ' +
     'Do not refresh the token: call `POST /auth/reauthenticate` and repeat the request. API keys are exempt.',
   '**Requests** are JSON in UTF-8 unless stated otherwise. Unknown fields and unknown, repeated or empty parameters ' +
-    'are rejected; of two equal keys in JSON, the last one wins. In a PATCH, an absent field stays unchanged and ' +
+    'are rejected; of duplicate keys in JSON, the last one wins. In a PATCH, an absent field stays unchanged and ' +
     'null clears it; a list is cleared with `[]`, and null is rejected unless the schema allows it. Times are ' +
     'RFC 3339 in UTC. Later versions may add fields to responses: ignore the fields that you do not know.',
   '**Filters** are query parameters named like the fields. All filters must match. A suffix selects the operator: ' +

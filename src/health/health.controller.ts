@@ -5,7 +5,7 @@ import { Endpoint } from '../common/http/endpoint.decorator';
 import { HealthResponse, ReadinessResponse } from './health.dto';
 import { HealthService } from './health.service';
 
-const readyRules = 'Responds with 503 while the database is unavailable or read-only, and from SIGTERM on.';
+const readyRules = 'Responds with 503 while the database is unavailable or read-only, and after SIGTERM.';
 
 /** Health checks for load balancers and orchestrators. */
 @ApiTags('Health')

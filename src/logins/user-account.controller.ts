@@ -48,10 +48,10 @@ export class UserAccountController {
   @UseInterceptors(EtagInterceptor)
   @Endpoint({
     description:
-      'For an account whose password somebody else may know. Voids the password, all mailed links, unfinished logins ' +
-      'and a proposed address, ends all sessions, and mails a link to choose a new password. Until then, only a ' +
-      'passkey that was kept logs the user in. The status stays. An invited user gets a new invitation, a disabled ' +
-      'user gets the mail when enabled.',
+      'For an account whose password another person may know. Voids the password, all mailed links, unfinished ' +
+      'logins and a proposed address, ends all sessions, and mails a link to choose a new password. Until the user ' +
+      'chooses one, only a passkey that was kept logs the user in. The status does not change. An invited user gets ' +
+      'a new invitation, and a disabled user gets the mail when enabled.',
     answer: { status: 200, type: UserResponse, description: 'The user', headers: { ETag: '`version` of the user' } },
     errors: [
       ...(['user.not_found', 'user.self_protected', 'user.last_administrator'] as const),

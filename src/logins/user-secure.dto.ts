@@ -19,15 +19,15 @@ const rules = [
 /** What happens to the second factors and API keys of a user whose account is secured. */
 export class SecureUserRequest {
   /**
-   * `keep`, `remove_all`, or the ids of the factors to remove, because one of them may be the
-   * stranger's. Required if the user has any; removing needs `user:reset_factors` and no API key
+   * `keep`, `remove_all`, or the ids of the factors to remove, such as factors that an attacker
+   * added. Required if the user has factors. Removing needs `user:reset_factors` and no API key
    */
   @ApiProperty({ required: false, oneOf: [{ type: 'string', enum: ['keep', 'remove_all'] }, ids] })
   @ValidateRules({ optional: true, nullable: false, rules })
   factors?: FactorChoice;
   /**
-   * `suspend` rejects the API keys that the user created until each is resumed, `keep` does not.
-   * Required if the user created any that still work
+   * `suspend` suspends the API keys that the user created until each is resumed; `keep` keeps them.
+   * Required if the user created API keys that still work
    */
   @TextField({ optional: true, max: 7, values: ['keep', 'suspend'] }) keys?: 'keep' | 'suspend';
 }

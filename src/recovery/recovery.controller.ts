@@ -36,8 +36,8 @@ export class RecoveryController {
     description:
       'Always returns the same response in the same time, whether the address is known or not. ' +
       'Mails at most one link per address in 5 minutes, 3 in an hour and 10 in a day, ' +
-      'and at most 3 invitations in an hour. Requests from addresses from which the user logged in within 30 days ' +
-      'have their own limits. The mail is sent within about 5 seconds.',
+      'and at most 3 invitations in an hour. Requests from IP addresses from which the user logged in within 30 days ' +
+      'have separate limits. The mail is sent within about 5 seconds.',
     answer: {
       status: 202,
       type: AcceptedResponse,

@@ -9,14 +9,14 @@ import { partsOf } from './user-agents';
 /** Declares the field that chooses how the refresh token is sent. */
 export const TransportField = (): PropertyDecorator => TextField({ optional: true, max: 6, values: ['cookie'] });
 
-/** Limits of the tokens of a session. A refresh keeps both, or narrows them for good. */
+/** Limits of the tokens of a session. A refresh keeps both limits or narrows them permanently. */
 export class TokenLimits {
   /**
    * `aud` of the tokens: `carrier-platform` (the default) and names of `TOKEN_AUDIENCES`. Tokens
    * without `carrier-platform` work for modules only
    */
   @TextListField({ optional: true, minItems: 1, maxItems: 20, min: 1, max: 64 }) audience?: string[];
-  /** the only permissions of the tokens, within those of the user; absent = all */
+  /** permissions of the tokens, limited to those of the user; absent = all of these */
   @TextListField({ ...permissionItems, optional: true }) permissions?: string[];
 }
 

@@ -184,7 +184,7 @@ export class UsersController {
   @SingleWrite()
   @UseInterceptors(EtagInterceptor, ConflictLimitInterceptor)
   @Endpoint({
-    description: 'Restores password and status, and the roles that are still open to the type of the user.',
+    description: 'Restores the password, the status, and the roles that are still available to the type of the user.',
     answer: { status: 200, type: UserResponse, description: 'The user', headers: etagHeader },
     errors: ['user.not_found', 'user.self_protected', 'access.protected_user', 'user.email_taken', 'user.name_taken'],
     withoutBody: true,

@@ -80,8 +80,8 @@ export class CreateUserRequest extends PersonalFields {
   /** IP addresses or CIDRs from which the user may log in; empty = any */
   @TextListField(addresses) allowed_ips?: string[];
   /**
-   * free JSON object of at most 16 KiB, 5 levels and 100 keys in all; integers within ±(2^53 - 1),
-   * no NUL
+   * free JSON object of at most 16 KiB, 5 levels and 100 keys in total; integers within
+   * ±(2^53 - 1), no NUL
    */
   @JsonObjectField({ optional: true, ...attributesLimits }) attributes?: Record<string, unknown>;
   /**
@@ -111,8 +111,8 @@ export class SharedChanges {
   /** merged into the attributes (RFC 7396): null removes a key; limits as in `POST /user/create` */
   @JsonObjectField({ optional: true, ...attributesLimits }) attributes?: Record<string, unknown>;
   /**
-   * whether the user must change the password before any other request. Voids nothing: a thief who
-   * knows the password can choose the next one; `POST /user/{user_id}/secure` prevents this
+   * whether the user must change the password before any other request. Does not void the password:
+   * a thief who knows it can choose the next password. `POST /user/{user_id}/secure` prevents this
    */
   @BooleanField({ optional: true }) must_change_password?: boolean;
   /**
@@ -146,7 +146,7 @@ export class ChangeFoundUsersRequest extends IntersectionType(
   @BooleanField({ optional: true }) reset_second_factors?: boolean;
   /**
    * true secures the accounts as `POST /user/{user_id}/secure` does, and keeps second factors and
-   * API keys; not with other fields, and cannot be undone
+   * API keys. Cannot be combined with other fields, and cannot be undone
    */
   @BooleanField({ optional: true }) secure?: boolean;
 }
@@ -189,7 +189,7 @@ export class UserResponse {
   allowed_ips!: string[];
   /** free JSON object */
   attributes!: Record<string, unknown>;
-  /** whether the user must change the password before any other request; voids nothing */
+  /** whether the user must change the password before any other request; voids no password */
   must_change_password!: boolean;
   /** whether the user was seen within the last 5 minutes */
   online!: boolean;

@@ -19,9 +19,9 @@ export const authErrorCodes = {
   },
   'auth.scope_exceeded': {
     status: 400,
-    title: 'More than the login was granted',
+    title: 'Exceeds the limits of the login',
     meaning:
-      '`audience` and `permissions` must lie within what the user has and what the session was granted. ' +
+      '`audience` and `permissions` must be within the permissions of the user and the limits of the session. ' +
       'A refresh can only narrow them. Log in again to get more.',
   },
   'auth.invalid_credentials': {

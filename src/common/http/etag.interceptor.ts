@@ -15,7 +15,7 @@ export const etagHeader = { ETag: '`version`, for `If-Match`' };
 export const ifMatchHeader = {
   name: 'If-Match',
   required: false,
-  description: '`ETag` of the version that the caller expects. Fails with 412 if there is another version by now',
+  description: '`ETag` of the version that the caller expects. Fails with 412 if the current version differs',
   schema: { type: 'string' as const },
 };
 

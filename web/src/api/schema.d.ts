@@ -266,7 +266,7 @@ export interface paths {
         put?: never;
         /**
          * Resume a suspended API key
-         * @description Accepts a key again that `POST /user/{user_id}/secure` suspended. Other keys stay as they are.
+         * @description Reactivates a key that `POST /user/{user_id}/secure` suspended. Has no effect on other keys.
          *
          *     Permission: `key:manage`; not available to API keys
          *
@@ -632,7 +632,7 @@ export interface paths {
         put?: never;
         /**
          * Restore a deleted user
-         * @description Restores password and status, and the roles that are still open to the type of the user.
+         * @description Restores the password, the status, and the roles that are still available to the type of the user.
          *
          *     Permission: `user:delete`
          *
@@ -946,7 +946,7 @@ export interface paths {
         put?: never;
         /**
          * Reset a password by e-mail
-         * @description Always returns the same response in the same time, whether the address is known or not. Mails at most one link per address in 5 minutes, 3 in an hour and 10 in a day, and at most 3 invitations in an hour. Requests from addresses from which the user logged in within 30 days have their own limits. The mail is sent within about 5 seconds.
+         * @description Always returns the same response in the same time, whether the address is known or not. Mails at most one link per address in 5 minutes, 3 in an hour and 10 in a day, and at most 3 invitations in an hour. Requests from IP addresses from which the user logged in within 30 days have separate limits. The mail is sent within about 5 seconds.
          */
         post: operations["requestPasswordReset"];
         delete?: never;
@@ -1092,7 +1092,7 @@ export interface paths {
         };
         /**
          * Check whether the service can handle requests
-         * @description Responds with 503 while the database is unavailable or read-only, and from SIGTERM on.
+         * @description Responds with 503 while the database is unavailable or read-only, and after SIGTERM.
          */
         get: operations["getReadiness"];
         put?: never;
@@ -1101,7 +1101,7 @@ export interface paths {
         options?: never;
         /**
          * Check whether the service can handle requests, without a body
-         * @description Responds with 503 while the database is unavailable or read-only, and from SIGTERM on.
+         * @description Responds with 503 while the database is unavailable or read-only, and after SIGTERM.
          */
         head: operations["headReadiness"];
         patch?: never;
@@ -1402,7 +1402,7 @@ export interface paths {
         put?: never;
         /**
          * Secure the account of a user
-         * @description For an account whose password somebody else may know. Voids the password, all mailed links, unfinished logins and a proposed address, ends all sessions, and mails a link to choose a new password. Until then, only a passkey that was kept logs the user in. The status stays. An invited user gets a new invitation, a disabled user gets the mail when enabled.
+         * @description For an account whose password another person may know. Voids the password, all mailed links, unfinished logins and a proposed address, ends all sessions, and mails a link to choose a new password. Until the user chooses one, only a passkey that was kept logs the user in. The status does not change. An invited user gets a new invitation, and a disabled user gets the mail when enabled.
          *
          *     Permission: `user:update`
          *
@@ -1933,7 +1933,7 @@ export interface components {
              */
             last_used_at: string | null;
             /**
-             * @description IP address of the last request with the key; a module that introspects the key leaves it
+             * @description IP address of the last request with the key; introspection of the key does not change it
              * @example 203.0.113.7
              */
             last_used_ip: string | null;
@@ -1951,7 +1951,7 @@ export interface components {
             revoked_by: string | null;
             /**
              * Format: date-time
-             * @description when the key was suspended, until it is resumed; see `POST /user/{user_id}/secure`
+             * @description time of suspension by `POST /user/{user_id}/secure`; null if the key is not suspended
              * @example 2026-11-20T13:00:00.000Z
              */
             suspended_at: string | null;
@@ -2051,7 +2051,7 @@ export interface components {
              */
             last_used_at: string | null;
             /**
-             * @description IP address of the last request with the key; a module that introspects the key leaves it
+             * @description IP address of the last request with the key; introspection of the key does not change it
              * @example 203.0.113.7
              */
             last_used_ip: string | null;
@@ -2069,7 +2069,7 @@ export interface components {
             revoked_by: string | null;
             /**
              * Format: date-time
-             * @description when the key was suspended, until it is resumed; see `POST /user/{user_id}/secure`
+             * @description time of suspension by `POST /user/{user_id}/secure`; null if the key is not suspended
              * @example 2026-11-20T13:00:00.000Z
              */
             suspended_at: string | null;
@@ -2462,7 +2462,7 @@ export interface components {
                 [key: string]: unknown;
             };
             /**
-             * @description whether the user must change the password before any other request; voids nothing
+             * @description whether the user must change the password before any other request; voids no password
              * @example false
              */
             must_change_password?: boolean;
@@ -2744,7 +2744,7 @@ export interface components {
                 [key: string]: unknown;
             };
             /**
-             * @description whether the user must change the password before any other request. Voids nothing: a thief who knows the password can choose the next one; `POST /user/{user_id}/secure` prevents this
+             * @description whether the user must change the password before any other request. Does not void the password: a thief who knows it can choose the next password. `POST /user/{user_id}/secure` prevents this
              * @example false
              */
             must_change_password?: boolean;
@@ -2774,7 +2774,7 @@ export interface components {
              */
             reset_second_factors?: boolean;
             /**
-             * @description true secures the accounts as `POST /user/{user_id}/secure` does, and keeps second factors and API keys; not with other fields, and cannot be undone
+             * @description true secures the accounts as `POST /user/{user_id}/secure` does, and keeps second factors and API keys. Cannot be combined with other fields, and cannot be undone
              * @example true
              */
             secure?: boolean;
@@ -2993,7 +2993,7 @@ export interface components {
                 [key: string]: unknown;
             };
             /**
-             * @description whether the user must change the password before any other request; voids nothing
+             * @description whether the user must change the password before any other request; voids no password
              * @example false
              */
             must_change_password: boolean;
@@ -3155,7 +3155,7 @@ export interface components {
              */
             allowed_ips?: string[];
             /**
-             * @description free JSON object of at most 16 KiB, 5 levels and 100 keys in all; integers within ±(2^53 - 1), no NUL
+             * @description free JSON object of at most 16 KiB, 5 levels and 100 keys in total; integers within ±(2^53 - 1), no NUL
              * @example {
              *       "tier": "gold"
              *     }
@@ -3304,7 +3304,7 @@ export interface components {
                 [key: string]: unknown;
             };
             /**
-             * @description whether the user must change the password before any other request; voids nothing
+             * @description whether the user must change the password before any other request; voids no password
              * @example false
              */
             must_change_password?: boolean;
@@ -3465,7 +3465,7 @@ export interface components {
                 [key: string]: unknown;
             };
             /**
-             * @description whether the user must change the password before any other request. Voids nothing: a thief who knows the password can choose the next one; `POST /user/{user_id}/secure` prevents this
+             * @description whether the user must change the password before any other request. Does not void the password: a thief who knows it can choose the next password. `POST /user/{user_id}/secure` prevents this
              * @example false
              */
             must_change_password?: boolean;
@@ -3536,7 +3536,7 @@ export interface components {
              */
             audience?: string[];
             /**
-             * @description the only permissions of the tokens, within those of the user; absent = all
+             * @description permissions of the tokens, limited to those of the user; absent = all of these
              * @example [
              *       "user:read"
              *     ]
@@ -3621,7 +3621,7 @@ export interface components {
              */
             audience?: string[];
             /**
-             * @description the only permissions of the tokens, within those of the user; absent = all
+             * @description permissions of the tokens, limited to those of the user; absent = all of these
              * @example [
              *       "user:read"
              *     ]
@@ -3817,7 +3817,7 @@ export interface components {
              */
             auth_time?: number;
             /**
-             * @description current permissions within the limits of the session, separated by spaces, or absent; all known ones follow `*`
+             * @description current permissions within the limits of the session, separated by spaces; absent if there are none. All known permissions follow `*`
              * @example user:read user:update
              */
             scope?: string;
@@ -3939,7 +3939,7 @@ export interface components {
              */
             audience?: string[];
             /**
-             * @description the only permissions of the tokens, within those of the user; absent = all
+             * @description permissions of the tokens, limited to those of the user; absent = all of these
              * @example [
              *       "user:read"
              *     ]
@@ -4002,7 +4002,7 @@ export interface components {
              */
             audience?: string[];
             /**
-             * @description the only permissions of the tokens, within those of the user; absent = all
+             * @description permissions of the tokens, limited to those of the user; absent = all of these
              * @example [
              *       "user:read"
              *     ]
@@ -4387,7 +4387,7 @@ export interface components {
                 [key: string]: unknown;
             };
             /**
-             * @description whether the user must change the password before any other request; voids nothing
+             * @description whether the user must change the password before any other request; voids no password
              * @example false
              */
             must_change_password: boolean;
@@ -4702,12 +4702,12 @@ export interface components {
         /** @description What happens to the second factors and API keys of a user whose account is secured. */
         SecureUserRequest: {
             /**
-             * @description `keep`, `remove_all`, or the ids of the factors to remove, because one of them may be the stranger's. Required if the user has any; removing needs `user:reset_factors` and no API key
+             * @description `keep`, `remove_all`, or the ids of the factors to remove, such as factors that an attacker added. Required if the user has factors. Removing needs `user:reset_factors` and no API key
              * @example keep
              */
             factors?: components["schemas"]["FactorsDecision"] | string[];
             /**
-             * @description `suspend` rejects the API keys that the user created until each is resumed, `keep` does not. Required if the user created any that still work
+             * @description `suspend` suspends the API keys that the user created until each is resumed; `keep` keeps them. Required if the user created API keys that still work
              * @example keep
              */
             keys?: components["schemas"]["KeysDecision"];
@@ -6006,7 +6006,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["UserEmailTakenOrUserNameTakenProblem"];
             };
         };
-        /** @description `auth.scope_exceeded`: More than the login was granted; `request.invalid`: The request is not valid; `request.malformed_json`: The body is not valid JSON */
+        /** @description `auth.scope_exceeded`: Exceeds the limits of the login; `request.invalid`: The request is not valid; `request.malformed_json`: The body is not valid JSON */
         AuthScopeExceeded: {
             headers: {
                 [name: string]: unknown;
@@ -6295,7 +6295,7 @@ export interface components {
          */
         Count: components["schemas"]["CountMode"];
         /**
-         * @description `true`: accepts a module whose name differs in one letter from a module of this service
+         * @description `true`: accepts the name of a module that differs in one letter from a module of this service
          * @example false
          */
         NewPrefix: boolean;
@@ -6305,7 +6305,7 @@ export interface components {
          */
         RolePath: string;
         /**
-         * @description `ETag` of the version that the caller expects. Fails with 412 if there is another version by now
+         * @description `ETag` of the version that the caller expects. Fails with 412 if the current version differs
          * @example "3"
          */
         IfMatch: string;
@@ -7282,7 +7282,7 @@ export interface components {
          */
         UserIdPath: string;
         /**
-         * @description API key of a portal, with `login:forward`. For users within its scope, limits and rules for addresses apply to `X-User-Address`.
+         * @description API key of a portal, with `login:forward`. For users within the scope of the key, limits and rules for addresses apply to `X-User-Address`.
          * @example cik_Zk3vQ9sT1xWcR7yLb0uHnE5mPjD2gAaK8oIfX4eVt6M
          */
         XApiKey: string;
@@ -7654,7 +7654,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description `true`: accepts a module whose name differs in one letter from a module of this service
+                 * @description `true`: accepts the name of a module that differs in one letter from a module of this service
                  * @example false
                  */
                 new_prefix?: components["parameters"]["NewPrefix"];
@@ -7773,7 +7773,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description `ETag` of the version that the caller expects. Fails with 412 if there is another version by now
+                 * @description `ETag` of the version that the caller expects. Fails with 412 if the current version differs
                  * @example "3"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -7814,14 +7814,14 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description `true`: accepts a module whose name differs in one letter from a module of this service
+                 * @description `true`: accepts the name of a module that differs in one letter from a module of this service
                  * @example false
                  */
                 new_prefix?: components["parameters"]["NewPrefix"];
             };
             header?: {
                 /**
-                 * @description `ETag` of the version that the caller expects. Fails with 412 if there is another version by now
+                 * @description `ETag` of the version that the caller expects. Fails with 412 if the current version differs
                  * @example "3"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -8585,7 +8585,7 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description `true`: accepts a module whose name differs in one letter from a module of this service
+                 * @description `true`: accepts the name of a module that differs in one letter from a module of this service
                  * @example false
                  */
                 new_prefix?: components["parameters"]["NewPrefix"];
@@ -13169,7 +13169,7 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description `ETag` of the version that the caller expects. Fails with 412 if there is another version by now
+                 * @description `ETag` of the version that the caller expects. Fails with 412 if the current version differs
                  * @example "3"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -13211,7 +13211,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description `ETag` of the version that the caller expects. Fails with 412 if there is another version by now
+                 * @description `ETag` of the version that the caller expects. Fails with 412 if the current version differs
                  * @example "3"
                  */
                 "If-Match"?: components["parameters"]["IfMatch"];
@@ -13339,7 +13339,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description API key of a portal, with `login:forward`. For users within its scope, limits and rules for addresses apply to `X-User-Address`.
+                 * @description API key of a portal, with `login:forward`. For users within the scope of the key, limits and rules for addresses apply to `X-User-Address`.
                  * @example cik_Zk3vQ9sT1xWcR7yLb0uHnE5mPjD2gAaK8oIfX4eVt6M
                  */
                 "X-Api-Key"?: components["parameters"]["XApiKey"];
@@ -13389,7 +13389,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description API key of a portal, with `login:forward`. For users within its scope, limits and rules for addresses apply to `X-User-Address`.
+                 * @description API key of a portal, with `login:forward`. For users within the scope of the key, limits and rules for addresses apply to `X-User-Address`.
                  * @example cik_Zk3vQ9sT1xWcR7yLb0uHnE5mPjD2gAaK8oIfX4eVt6M
                  */
                 "X-Api-Key"?: components["parameters"]["XApiKey"];
@@ -13640,7 +13640,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description API key of a portal, with `login:forward`. For users within its scope, limits and rules for addresses apply to `X-User-Address`.
+                 * @description API key of a portal, with `login:forward`. For users within the scope of the key, limits and rules for addresses apply to `X-User-Address`.
                  * @example cik_Zk3vQ9sT1xWcR7yLb0uHnE5mPjD2gAaK8oIfX4eVt6M
                  */
                 "X-Api-Key"?: components["parameters"]["XApiKey"];
@@ -13690,7 +13690,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description API key of a portal, with `login:forward`. For users within its scope, limits and rules for addresses apply to `X-User-Address`.
+                 * @description API key of a portal, with `login:forward`. For users within the scope of the key, limits and rules for addresses apply to `X-User-Address`.
                  * @example cik_Zk3vQ9sT1xWcR7yLb0uHnE5mPjD2gAaK8oIfX4eVt6M
                  */
                 "X-Api-Key"?: components["parameters"]["XApiKey"];
@@ -13740,7 +13740,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description API key of a portal, with `login:forward`. For users within its scope, limits and rules for addresses apply to `X-User-Address`.
+                 * @description API key of a portal, with `login:forward`. For users within the scope of the key, limits and rules for addresses apply to `X-User-Address`.
                  * @example cik_Zk3vQ9sT1xWcR7yLb0uHnE5mPjD2gAaK8oIfX4eVt6M
                  */
                 "X-Api-Key"?: components["parameters"]["XApiKey"];
@@ -13781,7 +13781,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description API key of a portal, with `login:forward`. For users within its scope, limits and rules for addresses apply to `X-User-Address`.
+                 * @description API key of a portal, with `login:forward`. For users within the scope of the key, limits and rules for addresses apply to `X-User-Address`.
                  * @example cik_Zk3vQ9sT1xWcR7yLb0uHnE5mPjD2gAaK8oIfX4eVt6M
                  */
                 "X-Api-Key"?: components["parameters"]["XApiKey"];
@@ -13868,7 +13868,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description API key of a portal, with `login:forward`. For users within its scope, limits and rules for addresses apply to `X-User-Address`.
+                 * @description API key of a portal, with `login:forward`. For users within the scope of the key, limits and rules for addresses apply to `X-User-Address`.
                  * @example cik_Zk3vQ9sT1xWcR7yLb0uHnE5mPjD2gAaK8oIfX4eVt6M
                  */
                 "X-Api-Key"?: components["parameters"]["XApiKey"];
@@ -13917,7 +13917,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description API key of a portal, with `login:forward`. For users within its scope, limits and rules for addresses apply to `X-User-Address`.
+                 * @description API key of a portal, with `login:forward`. For users within the scope of the key, limits and rules for addresses apply to `X-User-Address`.
                  * @example cik_Zk3vQ9sT1xWcR7yLb0uHnE5mPjD2gAaK8oIfX4eVt6M
                  */
                 "X-Api-Key"?: components["parameters"]["XApiKey"];
@@ -13962,7 +13962,7 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description API key of a portal, with `login:forward`. For users within its scope, limits and rules for addresses apply to `X-User-Address`.
+                 * @description API key of a portal, with `login:forward`. For users within the scope of the key, limits and rules for addresses apply to `X-User-Address`.
                  * @example cik_Zk3vQ9sT1xWcR7yLb0uHnE5mPjD2gAaK8oIfX4eVt6M
                  */
                 "X-Api-Key"?: components["parameters"]["XApiKey"];
