@@ -1,6 +1,6 @@
 import type { TokenGrant } from './token-grant';
 
-/** A portal that forwards a request of a user with an API key (`login:forward`). */
+/** A portal that uses an API key (`login:forward`) to forward the request of a user. */
 export interface Portal {
   /** scope of the key; `user_id` is its id */
   key: Pick<Actor, 'actor_type' | 'user_id' | 'user_type' | 'carrier_id' | 'carrier_scope'>;
@@ -17,9 +17,9 @@ export interface Caller {
   /** at most 512 characters, without control characters */
   user_agent: string | null;
   request_id: string | null;
-  /** portal that forwards the request; `callerFor` decides whether `ip` is that of its user */
+  /** portal that forwards the request; `callerFor` decides whether its `ip` replaces this `ip` */
   portal?: Portal;
-  /** API key of the portal whose user this is */
+  /** API key of the portal through which the user logs in */
   client_id?: string;
   /** limits that the request asks for */
   asked?: TokenGrant;
@@ -163,8 +163,8 @@ export function isOneself({ actor_type, user_id: own }: Actor, user_id: string):
 }
 
 /**
- * Returns the user whom self-protection guards from the actor. An API key counts as its creator,
- * because it needs no password and no fresh authentication (Z31).
+ * Returns the user that self-protection protects from the actor: the user itself, or the creator of
+ * an API key, because a key needs no password and no fresh authentication (Z31).
  */
 export function selfOf({ user_id, created_by }: Actor): string {
   return created_by ?? user_id;

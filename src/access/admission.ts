@@ -2,7 +2,7 @@ import type { AppError } from '../common/errors/app-error';
 import { limitReached } from '../common/errors/limit-reached';
 import { type Actor, identityOf, selfOf } from './actor';
 
-/** The identities whose shares of the places limit work. */
+/** The identities with a limited share of the places of an `Admission`. */
 export interface WorkOwner {
   /** the acting user or API key */
   actor: string;
@@ -24,7 +24,7 @@ export const singleWrites = Symbol('singleWrites');
 export interface AdmissionLimits {
   /** name in the rate-limit headers */
   name: string;
-  /** what is limited, in the 429 response */
+  /** name of the limited work in the 429 response */
   work: string;
   /** places: work that runs at the same time, on one database connection each */
   placesMax: number;
@@ -45,11 +45,11 @@ const retryAfterSeconds = 5;
 /**
  * Admits work to the database connections, so that no caller takes them from the others.
  * An actor has at most half of the places. The users of a carrier together, and a user together
- * with their API keys, have at most three quarters. An actor has three quarters too while no other
- * actor has or wants a place: the next actor still finds one. Waiting work gets places in turn by
- * actor.
- * Take a place before a transaction, and never inside another place: the inner work would wait for
- * the outer work. Work with a place uses one connection at a time.
+ * with their API keys, have at most three quarters. While no other actor has or waits for a place,
+ * an actor has up to three quarters too, so that a place is left for the next actor. Waiting work
+ * gets places in turn by actor.
+ * Take a place before a transaction, and never while holding another place: the inner work would
+ * wait for the outer work. Work with a place uses one connection at a time.
  */
 export class Admission {
   /** number of taken places */
@@ -69,7 +69,7 @@ export class Admission {
   /**
    * Runs work as soon as a place is free.
    * @param gone ends the wait, for example because the client disconnected; never ends the work
-   * @param patienceMs milliseconds that work in the background waits, however many requests wait
+   * @param patienceMs milliseconds that background work waits; its queue is not limited
    * @throws request.rate_limited if too many requests of the actor wait, or if no place becomes
    * free in time
    */
@@ -154,7 +154,7 @@ export class Admission {
 
   private tooMany(): AppError {
     const { name, work, placesMax } = this.limits;
-    const detail = `Too many ${work} at the same time. Send the next one when an earlier one is done.`;
+    const detail = `Too many ${work} at the same time. Wait until an earlier request is done.`;
     return limitReached({ name, max: share(placesMax, 1 / 2), detail }, retryAfterSeconds);
   }
 }

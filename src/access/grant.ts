@@ -39,7 +39,7 @@ export function giveableRoles(actor: Actor, roles: readonly GrantableRole[]): Se
 
 /**
  * Returns whether an actor holds every permission of a role. Always false for an API key and a role
- * with `*`: a leaked key must not create administrators, who outlive the key (Z31).
+ * with `*`: a leaked key must not create administrators that outlive the key (Z31).
  */
 export function holdsAll(actor: Actor, { permissions }: Pick<GrantableRole, 'permissions'>): boolean {
   if (actor.actor_type === 'key' && permissions.includes('*')) return false;

@@ -24,7 +24,7 @@ function admittedBy(token: InjectionToken): Type<NestInterceptor> {
     intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
       const http = context.switchToHttp();
       const { actor } = http.getRequest<FastifyRequest>();
-      if (actor === undefined) throw new Error('a place on a route without @Allow');
+      if (actor === undefined) throw new Error('an admission on a route without @Allow');
       const gone = clientGone(http.getResponse<FastifyReply>());
       const work = () => lastValueFrom(next.handle(), { defaultValue: undefined });
       return from(this.admission.run(workOwnerOf(actor), work, gone));

@@ -3,8 +3,8 @@ import { mayReach } from './scope';
 
 /**
  * Returns the origin of a request once its user is known: for users in the scope of a portal, the
- * address that the portal reports. An unknown user counts as in scope, because another limit would
- * tell who exists (L30).
+ * address that the portal reports. An unknown user is treated like a user in the scope: a different
+ * limit would reveal which users exist (L30).
  */
 export function callerFor(caller: Caller, user: { carrier_id: string | null } | null): Caller {
   const { portal, ...own } = caller;

@@ -1,10 +1,10 @@
 import { AppError, invalid } from '../common/errors/app-error';
 import { holds } from './permissions';
 
-/** The audience of this service, and of every token whose login asked for no other. */
+/** The audience of this service, and the default audience of tokens. */
 export const ownAudience = 'carrier-platform';
 
-/** Limits of the tokens of a session, as a login asks for them and as the session stores them. */
+/** Limits of the tokens of a session: requested by a login, then stored with the session. */
 export interface TokenGrant {
   /** absent = this service */
   audience?: string[];
@@ -22,19 +22,19 @@ export function includesOwn(audience: string | readonly string[] = ownAudience):
   return [audience].flat().includes(ownAudience);
 }
 
-/** Returns whether tokens contain their permissions, and no roles. */
+/** Returns whether tokens contain permissions instead of roles. */
 export function isLimited(grant: TokenGrant | null): boolean {
   return (grant?.audience ?? grant?.permissions) !== undefined;
 }
 
-/** Returns the permissions that a user still has of those that a session was granted. */
+/** Returns the permissions that were granted to a session and that the user still has. */
 export function withinGrant(grant: TokenGrant | null, held: string[]): string[] {
   const granted = grant?.permissions ?? ['*'];
   return granted.includes('*') ? held : granted.filter((permission) => holds(held, permission));
 }
 
 /**
- * Narrows a grant. Never widens it (J30). For a new session, the grant is what the login asks for.
+ * Narrows a grant to the requested limits. Never widens a grant (J30).
  * @param held permissions of the user
  * @throws auth.scope_exceeded, request.invalid
  */
@@ -45,6 +45,6 @@ export function narrowGrant(grant: TokenGrant | null, asked: TokenGrant, held: s
   if (!audience.every((name) => audiences.includes(name)) || !permissions.every((name) => holds(left, name)))
     throw new AppError('auth.scope_exceeded');
   if (JSON.stringify([audience, permissions]).length <= charactersMax) return { ...grant, ...asked };
-  const detail = `must limit the tokens to at most ${charactersMax} characters, together with audience`;
+  const detail = `must have at most ${charactersMax} characters together with audience`;
   throw invalid({ pointer: '/permissions', code: 'field.too_long', detail });
 }

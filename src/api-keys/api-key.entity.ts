@@ -32,6 +32,6 @@ export class ApiKeyEntity {
   @Column('inet', { nullable: true }) last_used_ip!: string | null;
   @Column({ type: 'timestamptz', precision: 3, nullable: true }) revoked_at!: Date | null;
   @Column('uuid', { nullable: true }) revoked_by!: string | null;
-  /** when the account of the creator was secured; null = not suspended */
+  /** time at which the account of the creator was secured; null = not suspended */
   @Column({ type: 'timestamptz', precision: 3, nullable: true }) suspended_at!: Date | null;
 }

@@ -74,7 +74,7 @@ export class ApiKeysRepository {
     return row ?? null;
   }
 
-  /** Records a use of a key; without `ip`, keeps the last one. Never waits: one request writes. */
+  /** Records a use of a key. Without `ip`, keeps the last address. Skips a row that is locked. */
   async touch(key_id: string, ip: string | null): Promise<void> {
     await this.database.runPrepared(sql`
       update keys

@@ -45,7 +45,7 @@ export class ApiKeysService {
   /**
    * Returns a key, or null if the key is unknown, expired, suspended or revoked.
    * Records the use of the key without waiting for it.
-   * @param ip address of the holder; null if a module that received the key asks
+   * @param ip address of the holder; null if a module introspects the key
    */
   async findActive(token: string, ip: string | null): Promise<ActiveApiKey | null> {
     if (!hasKeyForm(token)) return null;

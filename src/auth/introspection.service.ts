@@ -24,8 +24,8 @@ export class IntrospectionService {
   ) {}
 
   /**
-   * Describes an active token or API key. The response for an inactive one gives no reason, and is
-   * the same for a token or key outside the actor's scope (RFC 7662 §2.2).
+   * Describes an active token or API key. For an inactive token or key, the response gives no
+   * reason, and is the same as for one outside the actor's scope (RFC 7662 §2.2).
    * @throws request.invalid if the form contains credentials of another client than the header
    */
   async introspect(actor: Actor, { token, ...client }: IntrospectionRequest): Promise<IntrospectionResponse> {
@@ -49,7 +49,7 @@ export class IntrospectionService {
     };
   }
 
-  /** Returns the member `scope`. Libraries do not know `*`, so it comes with what it stands for. */
+  /** Returns the member `scope`. All known permissions follow `*`, which libraries do not know. */
   private async scopeOf(permissions: readonly string[]): Promise<Pick<IntrospectionResponse, 'scope'>> {
     const scope = permissions.includes('*') ? await this.roles.knownPermissions() : permissions;
     // An empty scope is not allowed (RFC 6749 §3.3).
@@ -84,7 +84,7 @@ function mayIntrospect(actor: Actor, holder: UserResponse): boolean {
   return isOneself(actor, holder.user_id) || (holds(actor.permissions, 'token:introspect') && mayReach(actor, holder));
 }
 
-/** A caller sees the keys that `GET /auth/key/list` shows, and a key itself. */
+/** Returns whether the actor is the key, or sees the key in `GET /auth/key/list`. */
 function mayIntrospectKey(actor: Actor, key: ActiveApiKey): boolean {
   if (actor.actor_type === 'key' && actor.user_id === key.key_id) return true;
   return holds(actor.permissions, 'token:introspect') && (isOneself(actor, key.created_by) || mayReach(actor, key));
@@ -103,7 +103,7 @@ function describe(
     username: user.name,
     user_type,
     ...(carrier_id === null ? {} : { carrier_id }),
-    // A module that looks at roles would go beyond the permissions of a limited token.
+    // A module that checks roles would exceed the permissions of a limited token.
     ...(isLimited(grant) ? {} : { roles }),
     amr: session.amr,
     auth_time: secondsOf(session.auth_time),

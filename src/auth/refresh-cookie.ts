@@ -21,7 +21,7 @@ export class RefreshCookie {
   read(): string | undefined {
     const name = nameOf(this.settings);
     // `parseCookie` keeps only the first of several cookies with the same name.
-    // Decodes only pairs that contain the name: a header may have thousands of others.
+    // Decodes only pairs that contain the name: a header may have thousands of other pairs.
     const pairs = (this.header ?? '').split(';').filter((pair) => pair.includes(name));
     const values = pairs.map((pair) => parseCookie(pair)[name]);
     const [value, ...others] = values.filter((one) => one !== undefined);

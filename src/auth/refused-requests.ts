@@ -16,12 +16,12 @@ declare module 'fastify' {
   }
 }
 
-/** Routes that monitoring, modules and browsers call without a token, at any rate. */
+/** Routes that monitoring, modules and browsers call often and without a token. */
 const exempt = /^\/(?:health\/|metrics$|console(?:\/|$)|\.well-known\/jwks\.json$)/;
 
 /**
- * Counts refused requests without a valid token against the limit of their address, wherever they
- * are refused: an unknown path, a wrong method or a body that is too large costs time too (H30).
+ * Counts rejected requests without a valid token against the limit of their address, regardless of
+ * the reason: an unknown path, a wrong method or a body that is too large costs time too (H30).
  */
 @Injectable()
 export class RefusedRequests {

@@ -20,7 +20,7 @@ export interface LiveToken {
 const linkColumns = rawSql('user_id, purpose, one_time_tokens.email, requested_at, expires_at, factors');
 /**
  * Renders whether a link may be used. The link of a proposed address requires that the address is
- * still proposed, and that the rights of the user are the rights at the time of the proposal. An
+ * still proposed, and that the rights of the user have not changed since the proposal. An
  * invitation is suspended while its user is disabled or deleted (R41).
  */
 const isUsable = rawSql(`case purpose
@@ -53,8 +53,8 @@ export class CredentialsRepository {
   }
 
   /**
-   * Voids the passwords of users. The row stays, so that the password still counts for the rules of
-   * status; an expired initial password stays expired.
+   * Voids the passwords of users. The rows stay, because the rules of status check whether a user
+   * has a password, voided or not. An expired initial password stays expired.
    */
   async voidPasswords(user_ids: string[]): Promise<void> {
     await this.database.run(sql`

@@ -3,7 +3,7 @@ import { AppError } from '../common/errors/app-error';
 import { limitReached } from '../common/errors/limit-reached';
 import { hashesWaiting, hashWaits } from './credentials.metrics';
 
-const tooManyPasswords = 'Too many new passwords at the same time. Send the next one when an earlier one is done.';
+const tooManyPasswords = 'Too many new passwords at the same time. Wait until an earlier request is done.';
 
 /** Limits of a `HashQueue`. */
 export interface HashQueueLimits {

@@ -225,7 +225,7 @@ export class LoginAttemptsRepository {
 
   /**
    * Deletes counters that were not used for 30 days, and returns their number.
-   * Keeps locks, also of missing logins (L22): a lock that has not ended by then is permanent.
+   * Keeps locks, also of missing logins (L22): only permanent locks last that long.
    */
   async removeOld(limit: number): Promise<number> {
     const rows = await this.database.run(sql`

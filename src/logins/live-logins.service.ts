@@ -140,7 +140,7 @@ export function permissionsOf({ user, permissions }: LiveLogin): string[] {
   return isRestricted(user) ? [] : permissions;
 }
 
-/** Returns what a user may do in a session. Limited permissions grant no roles by `may_grant`. */
+/** Returns what a user may do in a session. With limited permissions, `may_grant` is empty. */
 export function rightsOf(user: ActingRecord): Pick<LiveLogin, 'grant' | 'permissions' | 'may_grant'> {
   const { permissions, token_grant: grant } = user;
   const may_grant = grant?.permissions === undefined ? user.may_grant : [];

@@ -98,7 +98,7 @@ export class LoginsRepository {
   }
 
   /**
-   * Locks a user, and returns why the user may not log in, and which factors the user has.
+   * Locks a user. Returns why the user may not log in, if at all, and the factors of the user.
    * Call it first in the transaction of a login. A change since the password was verified wins: a
    * disabled or deleted user, or a user with another password, is not logged in (CVE-2026-1609).
    * @param password_changed_at value of the user when the password was verified; undefined for a

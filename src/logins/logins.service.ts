@@ -20,7 +20,7 @@ import { lockouts, logins, outcomeOf } from './logins.metrics';
 import { type LoginClaim, type LoginRecord, LoginsRepository } from './logins.repository';
 
 const runningPerAccountMax = shareOf(5);
-/** Rejections that tell that the password is right, so they are recorded. */
+/** Rejections that reveal that the password is right, and are therefore recorded. */
 const rightPasswords = new Set<string>(['auth.ip_not_allowed', 'auth.scope_exceeded', 'request.invalid']);
 const firstPauseMs = 10;
 const longestPauseMs = 250;
@@ -78,7 +78,7 @@ export class LoginsService {
     // The attempt is closed before the next attempt on the account starts, so none has to poll.
     return this.queue.run(claim.login, async (deadline) => {
       const origin = callerFor(caller, caller.portal ? await this.logins.findClaimed(claim) : null);
-      // Beyond the limit, the password counts as wrong: a 429 would tell who exists (L30).
+      // Beyond the limit, the password counts as wrong: a 429 would reveal which users exist (L30).
       const admitted = origin.client_id !== undefined || (await caller.portal?.admitsOther?.()) !== false;
       const verified = await this.verifyPassword(claim, admitted ? password : null, systemActorFor(origin), deadline);
       return verified === null ? null : this.complete(verified, origin);

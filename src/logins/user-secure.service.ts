@@ -12,7 +12,7 @@ import { UsersService } from '../users/users.service';
 import { FactorChangesService } from './factors/factor-changes.service';
 import type { SecureUserRequest } from './user-secure.dto';
 
-/** Secures the accounts of users whose password somebody else may know (R40). */
+/** Secures the accounts of users whose password another person may know (R40). */
 @Injectable()
 export class UserSecureService {
   constructor(
@@ -34,7 +34,7 @@ export class UserSecureService {
     const removes = factors !== undefined && factors !== 'keep' && factors.length > 0;
     // A leaked API key must not remove the second factor that protects a login (M11).
     if (removes && (actor.actor_type === 'key' || !holds(actor.permissions, 'user:reset_factors')))
-      throw new AppError('access.denied', { detail: 'Removing factors needs a user with user:reset_factors.' });
+      throw new AppError('access.denied', { detail: 'Removing factors requires user:reset_factors and no API key.' });
     const { changes } = await this.changes.applyToOne(actor, user_id, { kind: 'change', change: { secure: true } });
     const removed = await this.factors.removeChosen(actor, user_id, factors);
     const created = await this.apiKeys.listCreated(user_id);

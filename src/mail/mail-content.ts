@@ -80,7 +80,7 @@ function unlinked(value: string): string {
   return /(www|ftp)\d*\./i.test(value) ? value.replaceAll('.', `.${zeroWidthNonJoiner}`) : value;
 }
 
-/** Replaces the characters that mail programs need to find a link in a text of any user. */
+/** Replaces the characters by which mail programs would detect a link in a text of any user. */
 function harmless(text: string): string {
   return text.replace(/[^\p{L}\p{N} _-]/gu, '·');
 }

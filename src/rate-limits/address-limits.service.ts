@@ -48,7 +48,7 @@ export class AddressLimitsService {
 
   /**
    * Returns whether a login is within the limit of an address. Counts in this process only: asking
-   * the primary process would take a time that can be seen in the response.
+   * the primary process would add a delay that reveals the request.
    */
   async admitsLogin(ip: string): Promise<boolean> {
     const counted = this.logins.here.penalty(addressKey(ip));

@@ -69,8 +69,8 @@ export class ConflictLimitService {
       return await work();
     } catch (error) {
       const { code = '' } = (error instanceof AppError ? error : fromDatabaseError(error)) ?? {};
-      // An import of the carrier may hold the counter. Without patience, a full queue would end the
-      // count, and reveal any number of names.
+      // An import of the carrier may hold the counter, so the count must be able to wait. If a full
+      // queue rejected it, conflicts would stay uncounted and reveal any number of names.
       const count = () => this.writes.run(workOwnerOf(actor), () => this.count(actor, 1), undefined, countPatienceMs);
       // Parallel requests may have used up the limit since it was checked.
       if (conflictCodes.includes(code) && (await isHidden(code)) && (await count()) === 0) await this.assertOpen(actor);

@@ -12,12 +12,12 @@ import { RateLimitsRepository, type RateLimitWindow } from './rate-limits.reposi
  */
 export type RateLimit = Limit & Required<Pick<Limit, 'window_seconds'>>;
 
-/** Limits the recorded changes of users to their own user: 60 of each kind in an hour (B34). */
+/** Limits the recorded changes that users make to themselves: 60 of each kind per hour (B34). */
 export const selfChangeLimit: RateLimit = {
   name: 'self-changes',
   max: 60,
   window_seconds: 3_600,
-  detail: 'Too many changes of your own user in an hour.',
+  detail: 'Too many changes to your own account within an hour.',
 };
 
 const removedAtOnce = 1_000;
@@ -63,7 +63,7 @@ export class RateLimitsService implements OnModuleInit {
   }
 
   /**
-   * Adds a hit for a subject, which a rollback of the transaction removes.
+   * Adds a hit for a subject. A rollback of the transaction removes the hit.
    * @param subject null = no limit
    * @throws request.rate_limited if the limit is reached
    */
@@ -98,8 +98,8 @@ export class RateLimitsService implements OnModuleInit {
 }
 
 /**
- * Returns the counter of a change, or null if it does not change the actor's own user. Kinds count
- * apart, so that a thief with a session cannot keep the owner from a new password.
+ * Returns the counter of a change, or null if the actor does not change their own user. Each kind
+ * has its own counter, so that a thief with a session cannot keep the owner from a new password.
  */
 export function selfChangeOf(actor: Actor, user_id: string | null, kind: string): string | null {
   return user_id !== null && selfOf(actor) === user_id ? `${kind} ${user_id}` : null;

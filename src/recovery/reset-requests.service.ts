@@ -22,8 +22,8 @@ const nobody: Recipient = { email: 'nobody@x.invalid', name: '', carrier_id: nul
 
 /**
  * Handles requests to reset a password in the background, so that responses reveal no user. The job
- * runs at a random moment and renders a mail for every address: otherwise requests during the next
- * milliseconds would reveal a user by their latency (L31).
+ * runs at a random moment and renders a mail for every address. Otherwise the latency of requests
+ * in the next milliseconds would reveal whether the user exists (L31).
  */
 @Injectable()
 export class ResetRequestsService implements OnModuleInit {

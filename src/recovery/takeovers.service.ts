@@ -16,7 +16,7 @@ export class TakeoversService {
 
   /**
    * Revokes API keys and removes factors that were added since the first change of a `not_me` link.
-   * Keeps the new factors if the user had others before and all of these are gone: a mailed link
+   * Keeps the new factors if the user had older factors and none is left: a mailed link
    * must not replace a second factor (R25).
    */
   async undo(actor: Actor, { user_id, requested_at, factors }: LiveToken, carrier_id: string | null): Promise<void> {

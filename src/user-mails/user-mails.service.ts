@@ -19,9 +19,9 @@ interface Addressee {
 /** Per address, not per user: many new users with the same address would flood its inbox (E13). */
 const invitationLimit: RateLimit = { name: 'invitations', max: 3, window_seconds: 3_600 };
 const confirmationLimit: RateLimit = { name: 'confirmations', max: 3, window_seconds: 3_600 };
-/** Per inbox: addresses with different plus-tags share one. */
+/** Per inbox: addresses with different plus-tags share an inbox. */
 const inboxLimit: RateLimit = { name: 'confirmations of an inbox', max: 10, window_seconds: 3_600 };
-/** Per user. The user's own proposals and those of others count apart (R30). */
+/** Per user. Proposals by the user and by others have separate counters (R30). */
 const proposalLimit: RateLimit = {
   name: 'proposals',
   max: 5,
@@ -76,7 +76,7 @@ export class UserMailsService {
   /**
    * Mails a link to set a password: an invitation to an invited user, otherwise a reset link.
    * Returns false if a limit or a mail in the last 5 minutes prevents it. Requests from known
-   * addresses have their own limits, so that a stranger cannot use up those of the user (R7).
+   * addresses have separate limits, so that a stranger cannot use up the limits of the user (R7).
    * @param ip address of the request
    */
   async requestReset({ user_id, email, status }: Addressee & { status: string }, ip: string | null): Promise<boolean> {
@@ -116,7 +116,7 @@ export class UserMailsService {
       // A waiting mail was counted for the older address.
       await this.cancel([user_id], ['invitation', 'email-confirmation']);
     }
-    // The administration may have moved the address away from a stranger's mailbox.
+    // An administrator may have replaced the address because a stranger has its mailbox.
     if (!isOwn) await this.credentials.voidTokens([user_id], ['not_me']);
     if (changes.email !== undefined) await this.invite(user);
     if (email_pending === null) return;
@@ -162,10 +162,11 @@ export class UserMailsService {
   }
 
   /**
-   * Mails the links that users lack who were enabled, restored or secured: to choose a new password
-   * if the old one was voided, and an invitation that was not sent yet. A valid one works again; an
-   * expired one is not replaced. Mails to many users wait for other jobs.
-   * @param uninvited also invites users who never were
+   * Mails missing links to users who were enabled, restored or secured: a link to choose a new
+   * password if the old password was voided, or an invitation that was not sent yet. Valid
+   * invitations work again without a mail, and expired invitations are not replaced. Mails to many
+   * users wait for other jobs.
+   * @param uninvited whether to invite users who were never invited
    */
   async restoreLinks(user_ids: string[], uninvited = false): Promise<Record<string, number>> {
     const found = await this.invitations.listLinks(user_ids);
@@ -182,7 +183,7 @@ export class UserMailsService {
   }
 
   /**
-   * Cancels the mails whose links a new or voided password voids.
+   * Cancels the mails with links that a new or voided password voids.
    * @param isReset whether a link set the password, or the password was voided
    */
   async cancelLinks(user_ids: string[], isReset: boolean): Promise<void> {

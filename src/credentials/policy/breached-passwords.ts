@@ -54,7 +54,7 @@ export class BreachedPasswords {
   private warn(reason: string): void {
     if (monotonicMs() < this.silentUntil) return;
     this.silentUntil = monotonicMs() + warnEveryMs;
-    this.logger.warn(`breached passwords: lookups fail (${reason}), so the other rules decide about passwords`);
+    this.logger.warn(`breached passwords: lookups fail (${reason}), so only the other rules apply to passwords`);
   }
 }
 

@@ -132,9 +132,10 @@ export class FactorChangesService {
   }
 
   /**
-   * Removes the factors that a request names, of a locked user whose account is secured. Records no
-   * event and ends no session. Returns the removed factors.
-   * @throws request.invalid if the user has factors and `choice` is missing or names another
+   * Removes the chosen factors of a user whose account is secured. The user must be locked. Records
+   * no event and ends no session. Returns the removed factors.
+   * @throws request.invalid if the user has factors and `choice` is missing, or `choice` names an
+   * unknown factor
    */
   async removeChosen(actor: Actor, user_id: string, choice: FactorChoice | undefined): Promise<FactorRecord[]> {
     const confirmed = (await this.factors.list(user_id)).factors.filter((one) => one.confirmed);
@@ -142,7 +143,7 @@ export class FactorChangesService {
     const ids = Array.isArray(choice) ? choice.map((id) => id.toLowerCase()) : all;
     const chosen = confirmed.filter(({ factor_id }) => ids.includes(factor_id));
     if ((choice === undefined && confirmed.length > 0) || chosen.length < ids.length)
-      throw invalid({ pointer: '/factors', code: 'field.required', detail: 'must say which factors of the user go' });
+      throw invalid({ pointer: '/factors', code: 'field.required', detail: 'must state which factors to remove' });
     if (chosen.length === 0) return [];
     if (chosen.length === confirmed.length) {
       await this.factors.removeAll([user_id]);

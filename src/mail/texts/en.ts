@@ -46,7 +46,7 @@ export const en: MailTexts = {
   secured: {
     subject: 'Your account was secured: choose a new password',
     paragraphs: [
-      'An administrator secured your account, because somebody else may know your password. ' +
+      'An administrator secured your account, because someone else may know your password. ' +
         'Your password no longer works, and all your sessions were ended.',
       'Choose a new password with the link below. The link works once and expires in {duration}.',
     ],
