@@ -115,7 +115,7 @@ export async function createApp(config: Config, limits: Partial<BodyLimits> = {}
   return app;
 }
 
-/** Returns the halves of `/0`, which Fastify refuses, and every other network as it is. */
+/** Returns the two halves of `/0`, which Fastify rejects, and all other networks unchanged. */
 function halves(network: string): string[] {
   if (!network.endsWith('/0')) return [network];
   return network.includes(':') ? ['::/1', '8000::/1'] : ['0.0.0.0/1', '128.0.0.0/1'];

@@ -9,7 +9,7 @@ export class Siblings implements Listener {
   private allClosed: (() => void) | null = null;
   private rendered: ((text: string) => void) | null = null;
 
-  /** Merges the metrics of this worker with those of the others. */
+  /** Merges the metrics of this worker with the metrics of the other workers. */
   join(metrics: MetricsService): void {
     this.metrics = metrics;
     metrics.mergeWith(() => this.render());

@@ -1,4 +1,4 @@
-/** Waits for work, at most for a time. Then settles like `late`, while the work continues. */
+/** Waits for work, but at most `ms`. Then settles like `late`, while the work continues. */
 export function within<Value>(ms: number, work: Promise<Value>, late: () => Value | Promise<Value>): Promise<Value> {
   let timer: NodeJS.Timeout | undefined;
   const expired = new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)));

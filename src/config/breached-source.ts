@@ -17,6 +17,6 @@ function isBaseUrl(text: string): boolean {
 }
 
 function isFolder(path: string): boolean {
-  // The entry `.` exists in folders only, and only if the service may open their files.
+  // The entry `.` exists only in folders whose files the service may open.
   return isAbsolute(path) && existsSync(`${path}/.`);
 }

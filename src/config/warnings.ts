@@ -22,7 +22,7 @@ export function warningsOf(environment: NodeJS.ProcessEnv, values: Settings): st
     ...poolWarnings(values),
     ...passkeyWarnings(values),
     ...values.TRUST_PROXY.filter(isWide).map(
-      (network) => `TRUST_PROXY trusts ${network}: callers there choose the address that limits and logs see.`,
+      (network) => `TRUST_PROXY trusts ${network}: callers in this network can forge the address in limits and logs.`,
     ),
     ...(environment['NODE_ENV'] === 'production' ? [...originWarnings(values), ...mailWarnings(values)] : []),
   ];

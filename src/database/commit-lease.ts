@@ -12,8 +12,9 @@ const commitSql = `
     pg_logical_emit_message(true, 'carrier-identity lease', '')::text as lsn`;
 
 /**
- * Trust in a server, from a commit that it acknowledged under its replication settings. After a
- * failover, an old primary still responds to reads, but its commits wait forever (ADR 0010).
+ * Limits trust in a server to a time after a commit that the server acknowledged under its
+ * replication settings. After a failover, an old primary still responds to reads, but its commits
+ * wait forever (ADR 0010).
  */
 export class CommitLease {
   private heldUntil = 0;
@@ -24,17 +25,17 @@ export class CommitLease {
 
   constructor(private readonly leaseMs: number) {}
 
-  /** Cheap enough for every request. */
+  /** Whether the server is trusted. Cheap enough for every request. */
   get isHeld(): boolean {
     return monotonicMs() < this.heldUntil;
   }
 
-  /** Whether it is time for `renew`: a third of the lease, at most 5 s, after the last time. */
+  /** Whether to call `renew`: a third of the lease, at most 5 s, after the last commit began. */
   get isDue(): boolean {
     return monotonicMs() >= this.dueAt;
   }
 
-  /** Prepares a new connection for this lease alone, and renews the lease after a `proof`. */
+  /** Prepares a new connection that only this lease uses, and renews the lease after `proof`. */
   async take(client: Client, proof: () => Promise<void>): Promise<void> {
     const before = this.pid;
     this.pid = (client as Client & { processID: number }).processID;
@@ -58,7 +59,7 @@ export class CommitLease {
       throw new Error(`no commit was acknowledged: ${message}`);
     });
     if (rows[0]?.read_only !== 'off') throw new Error('the server is read-only');
-    // PostgreSQL warns if the wait for standbys was canceled. Only this server has the commit then.
+    // PostgreSQL warns if the wait for standbys was canceled: only this server has the commit.
     if (this.warned) throw new Error('the commit may not be replicated');
     await proof?.();
     this.heldUntil = startedAt + this.leaseMs;

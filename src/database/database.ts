@@ -90,7 +90,7 @@ export class Database {
     };
   }
 
-  /** Returns the name of a statement. Texts beyond the maximum have none; no name is reused. */
+  /** Returns the name of a statement. Statements beyond the maximum have none. Reuses no name. */
   private nameOf(text: string): string | undefined {
     const known = this.names.get(text);
     if (known !== undefined || this.names.size === namesMax) return known;

@@ -27,7 +27,7 @@ export interface EmbeddedPostgres {
 }
 
 const DATABASE = 'carrier_identity';
-/** Name of the connection with the lock, which other processes see, and its end while it stops. */
+/** `application_name` of the connection with the lock, with `LEAVING` while the process stops. */
 const OWNER = `carrier-identity ${process.pid}`;
 const LEAVING = ' stops';
 

@@ -29,7 +29,7 @@ export type Settings = Record<string, string>;
 
 /** Name of the file in the cluster with the password of both roles. */
 export const PASSWORD_FILE = 'carrier_identity.password';
-/** Root's place for what the server's account cannot reach elsewhere, such as below `/root`. */
+/** Directory for files that the server's account cannot reach elsewhere, such as below `/root`. */
 const SHARED = '/var/lib/carrier-identity';
 const LOG_MAX_BYTES = 10 * 1024 * 1024;
 const isRoot = process.getuid?.() === 0;
@@ -60,13 +60,13 @@ export async function createCluster(dataDir: string, account: Account, binaries:
   return { directory, account };
 }
 
-/** Returns `home`, or a substitute if the account of the server cannot get there. */
+/** Returns `home`, or a substitute if the account of the server cannot reach it. */
 async function placeFor(home: string, account: Account): Promise<string> {
   const isReachable = home !== homedir() && (await mayEnter(dirname(home), account));
   const place = isReachable ? home : substituteFor(home);
   if (!isReachable) {
     await makeShared(place);
-    const note = `The database is in ${place}, because PostgreSQL cannot run as root, and its user cannot come here.\n`;
+    const note = `The database is in ${place}, because the user of PostgreSQL cannot enter this directory.\n`;
     await writeFile(join(home, 'postgres-is-elsewhere.txt'), note, { mode: 0o600 });
   }
   // The account may pass through the directory but not list it.
@@ -118,7 +118,7 @@ async function build(target: string, work: (draft: string) => Promise<void>): Pr
 async function initialise(draft: Cluster, binaries: string): Promise<void> {
   const access = ['--username=postgres', '--auth=scram-sha-256', '--pwfile=password'];
   const locale = ['--encoding=UTF8', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C'];
-  // Set the sizes: initdb tries several, and a Ctrl-C meanwhile would make it choose small ones.
+  // Set the sizes: initdb tries several, and would choose small sizes after a Ctrl-C.
   const sizes = ['--set=max_connections=100', '--set=shared_buffers=128MB'];
   for (const letters of ['C.UTF-8', 'en_US.UTF-8', 'C']) {
     const args = ['--pgdata=data', '--no-instructions', ...access, ...locale, `--lc-ctype=${letters}`, ...sizes];

@@ -25,7 +25,7 @@ export interface EventTarget<Type extends EventType> {
   carrier_id?: string | null;
 }
 
-/** Events of changes that users can make to their own user at will. */
+/** Events of the limited changes that users make to themselves. */
 const selfChanges: EventType[] = [
   'password.changed',
   'factor.enrolled',
@@ -47,7 +47,7 @@ export class EventsService {
 
   /**
    * Records one event. `changes` must not contain a secret.
-   * @throws request.rate_limited after too many changes of the actor's own user (B34)
+   * @throws request.rate_limited after too many changes that users made to themselves (B34)
    */
   async record<Type extends EventType>(
     actor: Actor,

@@ -100,7 +100,7 @@ export class JobsRepository {
 
   /** Unlocks the jobs and queues that have been locked for longer than a number of seconds. */
   async releaseAbandoned(afterSeconds: number): Promise<void> {
-    // Not by worker: all jobs of a process have one, so its running jobs would run twice.
+    // Not by worker id: all jobs of a process share it, so running jobs would run twice.
     const abandoned = sql`locked_at < now() - make_interval(secs => ${afterSeconds})`;
     await this.database.run(sql`
       with jobs as (

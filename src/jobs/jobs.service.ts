@@ -188,7 +188,7 @@ export class JobsService implements OnApplicationBootstrap, OnModuleDestroy, OnA
   }
 }
 
-/** Probes the connection that is told of new jobs. Silent connections are closed after 16 s. */
+/** Probes the connection that listens for new jobs. Closes connections that are silent for 16 s. */
 function probe(client: ClientBase): void {
   const query = () => client.query('select 1').then(() => probe(client));
   setTimeout(() => void query().catch(() => undefined), probeEveryMs).unref();

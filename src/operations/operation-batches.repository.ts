@@ -26,10 +26,10 @@ export class OperationBatchesRepository {
   constructor(private readonly database: Database) {}
 
   /**
-   * Returns the next operation to run, or null. Owners take turns: first the owner whose last batch
-   * is the longest ago. Before the first batch, the time of acceptance counts. The actors of an
-   * owner take turns in the same way, and run their oldest operation first. Owners and actors with
-   * a running batch come last.
+   * Returns the next operation to run, or null. Owners take turns: first the owner who has waited
+   * longest since the last batch or, before the first batch, since the operation was accepted. The
+   * actors of an owner take turns in the same way, and run their oldest operation first. Owners and
+   * actors with a running batch come last.
    * @param passed operations to pass over
    * @param underWay operations that this process prepares or runs
    */
@@ -62,7 +62,7 @@ export class OperationBatchesRepository {
     return row?.operation_id ?? null;
   }
 
-  /** Returns the actor, user and carrier for whom a batch runs; null if the operation is gone. */
+  /** Returns the actor, user and carrier of a batch; null if the operation does not exist. */
   async findOwner(operation_id: string): Promise<WorkOwner | null> {
     const [row] = await this.database.runPrepared<WorkOwner>(sql`
       select
@@ -91,7 +91,7 @@ export class OperationBatchesRepository {
     return row?.count ?? 0;
   }
 
-  /** Gives the next turn to another actor. Waits for no batch that another process runs. */
+  /** Gives the next turn to another actor. Does not wait for a batch that another process runs. */
   async endTurn(operation_id: string): Promise<void> {
     await this.database.run(sql`
       update operations

@@ -32,8 +32,8 @@ export const turnsMax = 2;
 export const turnPatienceMs = 2_000;
 
 /**
- * Number of imports, and of bulk changes in the background, that have not ended. The users and keys
- * of a carrier have them together; without a carrier, a user and their keys.
+ * Maximum number of unfinished imports, and of unfinished bulk changes in the background, of the
+ * users and keys of a carrier together. Without a carrier, of a user and their keys.
  */
 export const unfinishedMax = { import: 3, change: 20 };
 

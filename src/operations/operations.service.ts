@@ -248,7 +248,7 @@ export class OperationsService {
   private async assertFew(actor: Actor, kind: 'import' | 'change', own: number): Promise<void> {
     const max = unfinishedMax[kind];
     if ((await this.batches.countOf(workOwnerOf(actor), kind === 'import')) - own < max) return;
-    const detail = `${max} imports or changes of your carrier or user are not finished yet. Wait for one to end.`;
+    const detail = `Your user or carrier already has ${max} unfinished operations of this kind. Wait until one ends.`;
     throw limitReached({ name: 'unfinished-operations', max, detail }, 30);
   }
 

@@ -59,9 +59,9 @@ export class RolesRepository {
 
   /**
    * Locks the roles exclusively until the end of the transaction. Take this lock before all others.
-   * First announces the change, and waits until running bulk changes that grant roles end. Single
-   * users still get roles meanwhile. Then waits only briefly for transactions that grant roles to
-   * single users: later ones queue behind this lock, and each holds a connection.
+   * First announces the change, and waits until running bulk changes that grant roles end. During
+   * this wait, single users can still get roles. Then waits only briefly for transactions that
+   * grant roles to single users: later transactions queue behind this lock and hold connections.
    * @throws service.database_unavailable if a wait takes too long
    */
   async lock(): Promise<void> {

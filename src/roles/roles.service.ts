@@ -21,7 +21,7 @@ export interface Grants {
 export class RolesService {
   constructor(private readonly roles: RolesRepository) {}
 
-  /** Returns `*` and every permission that the service knows: its own, and those of roles. */
+  /** Returns `*`, the permissions of this service, and all permissions of roles. */
   async knownPermissions(): Promise<string[]> {
     const named = (await this.roles.listAll()).flatMap(({ permissions }) => permissions);
     return [...new Set(['*', ...Object.keys(ownPermissions), ...named])];

@@ -31,7 +31,7 @@ const takenCodes: Record<Conflict['field'], string> = {
 const uncheckedRow: FieldError = {
   pointer: '',
   code: 'request.rate_limited',
-  detail: 'was not checked, because there were too many conflicts in an hour',
+  detail: 'was not checked, because there were too many conflicts within an hour',
 };
 
 /** Checks the rows of imports and creates their users. */
@@ -85,7 +85,7 @@ export class ImportRowsService {
     return users.filter(({ line }) => !taken.has(line));
   }
 
-  /** @param insert creates users, and returns the lines of those that it created */
+  /** @param insert creates users, and returns the lines of the created users */
   private async settle(
     context: Omit<ImportContext, 'budget'>,
     lines: ImportLine[],
@@ -117,9 +117,9 @@ export class ImportRowsService {
   }
 
   /**
-   * Finds the taken fields of rows, and counts the conflicts with users whom the actor cannot see.
-   * Returns the line of the first one beyond the limit as `end`: from there on no row is checked or
-   * created, so that taken and free names look alike (B25).
+   * Finds the taken fields of rows, and counts the conflicts with users that the actor cannot see.
+   * Returns the line of the first conflict beyond the limit as `end`: from this line on, no row is
+   * checked or created, so that taken and free names look alike (B25).
    */
   private async judge(
     actor: Actor,

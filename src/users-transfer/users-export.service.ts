@@ -67,7 +67,7 @@ export class UsersExportService {
    * Records the event before the first line, so that no export goes unrecorded. Password hashes
    * need `user:purge` and are left out for users that the actor may not change, because a hash
    * gives access to its user. A carrier, or a System User with their API keys, has one export at a
-   * time, and a client that reads too slowly is disconnected, so that nobody takes all places.
+   * time, and a client that reads too slowly is disconnected, so that no client takes all places.
    * @param gone ends the export and its database query
    * @throws access.denied, request.invalid, auth.reauthentication_required, request.rate_limited,
    * service.overloaded

@@ -8,7 +8,7 @@ export interface Limit {
   max: number;
   /** length of the window; absent for work that runs at the same time */
   window_seconds?: number;
-  /** says what is limited and what to do, for people */
+  /** states what is limited and what to do, for human readers */
   detail?: string;
 }
 

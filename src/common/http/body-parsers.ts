@@ -31,7 +31,7 @@ const contentType = /^application\/(json|x-www-form-urlencoded)(?:[ \t]*;[ \t]*c
 
 /**
  * Parses bodies strictly: one JSON object in UTF-8, of bounded depth, without prototype keys, NUL,
- * lone surrogates, or numbers that a double cannot hold. Of two equal keys, the last one wins.
+ * lone surrogates, or numbers that a double cannot hold. Of duplicate keys, the last one wins.
  * Rejects all other media types. Bodies are parsed by `parseBody`, after the guard: a rejected
  * request must not occupy the event loop with its body (H30).
  */

@@ -22,7 +22,7 @@ export function addHeadRules(fastify: FastifyInstance): void {
   });
 }
 
-/** Keeps the end of a long list of proxies: those that are trusted come last. */
+/** Keeps the end of a long list of proxies, because trusted proxies come last. */
 function shortenProxies({ headers }: IncomingMessage): void {
   const forwarded = headers['x-forwarded-for'];
   if (typeof forwarded === 'string' && forwarded.length > proxiesMax)

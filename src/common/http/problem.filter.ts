@@ -21,7 +21,7 @@ export class ProblemFilter implements ExceptionFilter {
   /**
    * @param base public URL of the service, for `type`
    * @param fresh_auth_seconds time in which an authentication is fresh, for the challenge of a 401
-   * @param limited counts a refused request, and returns the error of its response
+   * @param limited counts a rejected request, and returns the error of its response
    */
   constructor(
     private readonly base: string,

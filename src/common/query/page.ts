@@ -177,9 +177,9 @@ async function readRows<Row>(
   const { source, query, where } = reading;
   const { after, per_page } = query;
   const sort = sortOf(source, query);
-  // Without a filter, the spec of the list bounds the number of texts, and no value changes the
-  // plan. A prepared plan nearly halves the cost of a page. A filter without values does not
-  // qualify, because a caller could send filters with any number of texts (D31).
+  // A prepared plan nearly halves the cost of a page. Without a filter, a list has few SQL texts,
+  // and no value changes the plan. Any filter excludes the page, even a filter without values,
+  // because callers could create an unlimited number of SQL texts (D31).
   const isUsual = query.conditions.length === 0 && where.values.length === 0 && per_page === perPageDefault;
   const read = (condition: SqlFragment, limit: number, skip: number) => {
     const page = joinSql([condition, ...afterSql(source, query)], '\nand ');
