@@ -27,6 +27,11 @@ const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 /** Keys that reach prototypes (CWE-1321). */
 export const forbiddenKeys = ['__proto__', 'constructor', 'prototype'];
 const depthMax = 32;
+/**
+ * Maximum number of `":` in a JSON body. Checked before the body is parsed, because 7,800 keys take
+ * 6 ms (H30). Texts may contain some too: attributes of 16 KiB up to 2,340.
+ */
+const keyEndsMax = 2_500;
 const contentType = /^application\/(json|x-www-form-urlencoded)(?:[ \t]*;[ \t]*charset="?utf-8"?)?[ \t]*$/i;
 
 /**
@@ -88,6 +93,8 @@ function readForm(text: string): Body {
 
 /** Parses one JSON object strictly. @throws AppError or SyntaxError */
 export function readJson(text: string): Body {
+  const keyEnds = text.matchAll(/"\s*:/g);
+  for (let count = 0; keyEnds.next().done === false; count++) if (count === keyEndsMax) throw tooManyFields();
   const body = readJsonValue(text);
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw invalid({ pointer: '', code: 'field.wrong_type', detail: 'must be a JSON object' });

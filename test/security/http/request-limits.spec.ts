@@ -85,6 +85,13 @@ describe('requests of the largest size', () => {
     },
   );
 
+  it('does not parse a public request with thousands of fields (H30)', async () => {
+    const parse = jest.spyOn(JSON, 'parse');
+    const { status } = await service.post('/auth/check-token', { body: fields(3_000) });
+    const parsed = parse.mock.calls.filter(([text]) => text.includes('field2999'));
+    expect([status, parsed]).toEqual([400, []]);
+  });
+
   it('counts the keys of attributes separately from the fields of a body (H30)', async () => {
     const { user_id } = await service.createUser();
     const { status, body } = await service.patch(`/user/${user_id}`, {
