@@ -165,7 +165,9 @@ describe.each(accounts)('as %s', (name, account) => {
     const { directory } = await first.start(dataDir);
     const pidFile = await readFile(join(directory, 'postmaster.pid'), 'utf8');
     await killServer(directory);
-    await writeFile(join(directory, 'postmaster.pid'), pidFile.replace(/^\d+/, String(first.child.pid)));
+    await first.kill();
+    const other = makeOwner();
+    await writeFile(join(directory, 'postmaster.pid'), pidFile.replace(/^\d+/, String(other.child.pid)));
     expect((await makeOwner().start(dataDir)).adopted).toBe(false);
   });
 
