@@ -15,12 +15,18 @@ type Lockout = Pick<
   'LOCKOUT_THRESHOLD' | 'LOCKOUT_FIRST_SECONDS' | 'LOCKOUT_MAX_SECONDS' | 'LOCKOUT_HARD_LIMIT'
 >;
 
-/** An open attempt. */
-export interface LoginAttempt {
-  attempt_id: string;
+/** Counter of the failures of an account. */
+export interface LoginCounter {
   account: string;
-  /** counter of the attempt: a known address, or empty */
+  /** known address with a separate counter, or empty */
   address: string;
+  /** open attempt that counts on it */
+  attempt_id?: string;
+}
+
+/** An open attempt. */
+export interface LoginAttempt extends LoginCounter {
+  attempt_id: string;
   /** start of the attempt, by the clock of the database */
   began_at: Date;
 }
@@ -118,11 +124,11 @@ export class LoginAttemptsRepository {
   }
 
   /**
-   * Resets the counter after the right password, and closes the attempt.
+   * Resets a counter after the right password, and closes its attempt.
    * @param known_address address that gets its own counter for 30 days; null = none
    * @returns whether that address is new, see `isNewSql`
    */
-  async pass({ attempt_id, account, address }: LoginAttempt, known_address: string | null): Promise<boolean> {
+  async pass({ attempt_id = '', account, address }: LoginCounter, known_address: string | null): Promise<boolean> {
     const addresses = [...new Set([address, known_address ?? address])];
     const rows = await this.database.runPrepared<{ is_new: boolean }>(sql`
       insert into login_attempts as counter (account, address, known_until, used_on)

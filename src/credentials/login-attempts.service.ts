@@ -11,10 +11,11 @@ import {
   codesOf,
   type FailedAttempt,
   type LoginAttempt,
+  type LoginCounter,
   LoginAttemptsRepository,
 } from './login-attempts.repository';
 
-export type { AttemptRequest, FailedAttempt, LoginAttempt } from './login-attempts.repository';
+export type { AttemptRequest, FailedAttempt, LoginAttempt, LoginCounter } from './login-attempts.repository';
 
 /** Details of a lockout in an event. */
 interface LockChanges {
@@ -70,14 +71,14 @@ export class LoginAttemptsService implements OnModuleInit {
   }
 
   /**
-   * Closes an attempt with the right password or code, and resets the counter. Lock the user first
-   * if the attempt is a login.
+   * Resets a counter after the right password or code, and closes its attempt. Lock the user first
+   * if it is a login.
    * @param known_address address of a login, which gets its own counter for 30 days
    * @returns whether the address is new: the user has logged in before, but not from this address
    * within the last 30 days
    */
-  pass(attempt: LoginAttempt, known_address: string | null = null): Promise<boolean> {
-    return this.attempts.pass(attempt, known_address);
+  pass(counter: LoginCounter, known_address: string | null = null): Promise<boolean> {
+    return this.attempts.pass(counter, known_address);
   }
 
   /**

@@ -5,7 +5,7 @@ import { narrowGrant, type TokenGrant, withinGrant } from '../access/token-grant
 import { AppError } from '../common/errors/app-error';
 import { newId } from '../common/random';
 import { CredentialsService, type PasswordRenewal } from '../credentials/credentials.service';
-import type { LoginAttempt } from '../credentials/login-attempts.service';
+import type { LoginAttempt, LoginCounter } from '../credentials/login-attempts.service';
 import { eventBase, EventsService } from '../events/events.service';
 import { type Authentication, type OpenedSession, SessionsService } from '../sessions/sessions.service';
 import { toUserResponse, type UserResponse } from '../users/users.dto';
@@ -24,8 +24,8 @@ export interface VerifiedLogin {
 /** A login whose user has authenticated. */
 export interface AuthenticatedLogin extends Authentication {
   user_id: string;
-  /** attempt that the login closes, with the counter that it resets; null = no password */
-  attempt: LoginAttempt | null;
+  /** counter that the login resets, with the attempt that it closes; null = no password */
+  counter: LoginCounter | null;
   /** changes of the stored password that the login persists; null = none */
   renewal: PasswordRenewal | null;
   /** limits of the tokens; null = none */
@@ -70,10 +70,10 @@ export class LoginCompletionService {
     const { rejection, second_factors, carrier_id, permissions: held } = lock;
     if (rejection !== null) throw new AppError(rejection);
     const { asked = null } = caller;
-    const login = { user_id, attempt, renewal, grant: asked && narrowGrant(asked, asked, held) };
+    const login = { user_id, renewal, grant: asked && narrowGrant(asked, asked, held) };
     if (second_factors.length === 0)
-      return this.complete({ ...login, held, amr: ['pwd'], auth_time: attempt.began_at }, caller);
-    const issued = await this.challenges.issue({ ...login, password_changed_at }, caller);
+      return this.complete({ ...login, counter: attempt, held, amr: ['pwd'], auth_time: attempt.began_at }, caller);
+    const issued = await this.challenges.issue({ ...login, attempt, password_changed_at }, caller);
     await this.events.record(systemActorFor(caller), 'login.challenged', { type: 'login', id: user_id, carrier_id });
     return issued;
   }
@@ -83,18 +83,18 @@ export class LoginCompletionService {
    * Lock order: users, login_attempts, login_challenges, user_logins, sessions, events.
    */
   async complete(
-    { user_id, attempt, renewal, amr, auth_time, held, ...login }: AuthenticatedLogin,
+    { user_id, counter, renewal, amr, auth_time, held, ...login }: AuthenticatedLogin,
     caller: Caller,
   ): Promise<CompletedLogin> {
     const { ip, client_id } = caller;
     const grant = client_id === undefined ? login.grant : { ...login.grant, client_id };
     const service = systemActorFor(caller);
-    await this.notices.noteAddress(user_id, attempt, caller);
+    await this.notices.noteAddress(user_id, counter, caller);
     if (renewal !== null) await this.credentials.keep(user_id, renewal);
     if (renewal?.must_change === true)
       await this.logins.demandPasswordChange(user_id, eventBase(service, 'user.changed'));
     // The user shows only the lockout of unknown addresses. A known address has a separate lockout.
-    const user = await this.logins.noteLogin({ user_id, ip, unlocks: attempt?.address === '' });
+    const user = await this.logins.noteLogin({ user_id, ip, unlocks: counter?.address === '' });
     const session_id = newId();
     const actor: Actor = { ...service, actor_type: 'user', user_id, session_id };
     const ended = await this.sessions.endSurplus(actor);

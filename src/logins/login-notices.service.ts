@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../access/actor';
 import { addressKey } from '../common/ip';
-import { type LoginAttempt, LoginAttemptsService } from '../credentials/login-attempts.service';
+import { type LoginCounter, LoginAttemptsService } from '../credentials/login-attempts.service';
 import { type LoggedInUser, EnrollmentCodeChecksService } from './factors/enrollment-code-checks.service';
 import { SecurityMailsService } from '../user-mails/security-mails.service';
 
@@ -19,12 +19,12 @@ export class LoginNoticesService {
    * address is new, except at the first login. Call it before the login is noted on the user.
    * @param attempt null for a login without a password, which resets no counter
    */
-  async noteAddress(user_id: string, attempt: LoginAttempt | null, caller: Caller): Promise<void> {
+  async noteAddress(user_id: string, counter: LoginCounter | null, caller: Caller): Promise<void> {
     const address = caller.ip === null ? null : addressKey(caller.ip);
     const isNew =
-      attempt === null
+      counter === null
         ? address !== null && (await this.attempts.know(user_id, address))
-        : await this.attempts.pass(attempt, address);
+        : await this.attempts.pass(counter, address);
     if (isNew) await this.mails.newAddressLogin(caller, user_id);
   }
 

@@ -4,7 +4,6 @@ import { type Caller, systemActorFor } from '../access/actor';
 import { callerFor } from '../access/portal';
 import { narrowGrant } from '../access/token-grant';
 import { AppError } from '../common/errors/app-error';
-import { newId } from '../common/random';
 import { EventsService } from '../events/events.service';
 import { type FactorProof, FactorProofsService, type ProofRejection } from './factor-proofs.service';
 import { type LoginChallenge, LoginChallengesService } from './login-challenges.service';
@@ -91,10 +90,9 @@ export class SecondStepService {
     }
     await this.challenges.remove(challenge);
     const { counter_address, renewal } = challenge;
-    // The first step closed its attempt. This one only names the counter that the login resets.
-    const attempt = { attempt_id: newId(), account: user_id, address: counter_address, began_at: lock.locked_at };
+    const counter = { account: user_id, address: counter_address };
     const amr = ['pwd', ...proven.amr];
-    return this.completion.complete({ user_id, attempt, renewal, amr, auth_time: lock.locked_at, grant, held }, caller);
+    return this.completion.complete({ user_id, counter, renewal, amr, auth_time: lock.locked_at, grant, held }, caller);
   }
 }
 

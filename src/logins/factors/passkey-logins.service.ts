@@ -77,7 +77,7 @@ export class PasskeyLoginsService {
     const reason = 'rejection' in proven ? proven.rejection : rejection;
     if ('amr' in proven && reason === null) {
       const { asked = null } = caller;
-      const login = { user_id, attempt: null, renewal: null, amr: proven.amr, auth_time, held };
+      const login = { user_id, counter: null, renewal: null, amr: proven.amr, auth_time, held };
       return this.completion.complete({ ...login, grant: asked && narrowGrant(asked, asked, held) }, caller);
     }
     const changes = { reason: { after: reason } };
