@@ -72,9 +72,6 @@ const limits = [
   only([...TYPESCRIPT, ...WEB, ...SCRIPTS, ...BROWSER_SCRIPTS], [], {
     'max-len': ['error', { code: 120, comments: 100, ignoreUrls: true }],
   }),
-  only([...TYPESCRIPT, ...SCRIPTS], [], { 'max-lines': ['error', 300] }),
-  only(['src/**/*.ts'], ['src/**/*.spec.ts'], { 'max-lines-per-function': ['error', 60] }),
-  only(WEB, ['web/src/api/filters.ts', '**/*.{en,de}.ts'], { 'max-lines': ['error', 200] }),
 ];
 
 const noBarrels = { selector: 'ExportAllDeclaration', message: 'No barrels: import from the file that declares it.' };

@@ -14,9 +14,14 @@ import { PasswordStrength, strengthLimits } from './policy/password-strength';
 @Module({
   imports: [JobsModule],
   providers: [
-    ...[CredentialsService, CredentialsRepository, HashCostsService, HashCostsRepository],
-    ...[LoginAttemptsService, LoginAttemptsRepository],
-    ...[PasswordPolicy, BreachedPasswords],
+    CredentialsService,
+    CredentialsRepository,
+    HashCostsService,
+    HashCostsRepository,
+    LoginAttemptsService,
+    LoginAttemptsRepository,
+    PasswordPolicy,
+    BreachedPasswords,
     { provide: PasswordStrength, useFactory: () => new PasswordStrength(strengthLimits) },
   ],
   exports: [CredentialsService, LoginAttemptsService],

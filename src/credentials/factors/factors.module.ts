@@ -13,8 +13,14 @@ import { PasskeysService } from './passkeys.service';
 @Module({
   imports: [JobsModule],
   providers: [
-    ...[EnrollmentCodesService, EnrollmentCodesRepository, FactorsService, FactorsRepository],
-    ...[FactorUpkeepService, FactorUpkeepRepository, PasskeysService, PasskeysRepository],
+    EnrollmentCodesService,
+    EnrollmentCodesRepository,
+    FactorsService,
+    FactorsRepository,
+    FactorUpkeepService,
+    FactorUpkeepRepository,
+    PasskeysService,
+    PasskeysRepository,
   ],
   exports: [EnrollmentCodesService, FactorsService, PasskeysService],
 })
