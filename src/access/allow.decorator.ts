@@ -1,6 +1,5 @@
 import { applyDecorators, SetMetadata } from '@nestjs/common';
 import { ApiBasicAuth, ApiBearerAuth, ApiExtension, ApiHeaders, ApiSecurity } from '@nestjs/swagger';
-import { CheckFresh } from './fresh';
 import { holds, type Permission } from './permissions';
 
 /** Access rule of a route. */
@@ -36,9 +35,9 @@ export interface AccessRule {
    */
   limit?: 'login' | 'requests' | 'failures' | 'none';
   /**
-   * rejects sessions whose last authentication is older than `FRESH_AUTH_SECONDS`, after validation
-   * and before the handler. `true`: every request. A text: only the requests that the text
-   * describes (the OpenAPI document shows it after "if"); the service calls `assertFresh` for them
+   * rejects sessions whose last authentication is older than `FRESH_AUTH_SECONDS`. `true`: every
+   * request, before validation. A text: only the requests that the text describes (the OpenAPI
+   * document shows it after "if"); the service calls `assertFresh` for them
    */
   fresh?: true | string;
 }
@@ -86,7 +85,6 @@ export function Allow(
     ApiExtension('x-keys', admitsKey(rule, ['*'])),
     ...(rule.fresh === undefined ? [] : [ApiExtension('x-fresh-auth', true)]),
     ...(typeof rule.fresh === 'string' ? [ApiExtension('x-fresh-auth-if', rule.fresh)] : []),
-    ...(rule.fresh === true ? [CheckFresh()] : []),
   );
 }
 
