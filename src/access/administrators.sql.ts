@@ -1,11 +1,5 @@
 import { rawSql, sql } from '../common/query/sql';
 
-/**
- * Advisory lock of every change that can remove an administrator. Without the lock, two concurrent
- * changes could remove the last two administrators. The number is arbitrary.
- */
-export const administratorsLock = 7_263_005;
-
 /** Renders whether a row of `users` has a role with the permission `*`, built in or not. */
 export const permitsAll = rawSql(`users.roles && array(select name from roles where '*' = any(permissions))`);
 

@@ -1,23 +1,24 @@
-import { Client, escapeIdentifier } from 'pg';
+import { Client } from 'pg';
 import { newRequestId } from '../common/random';
 import type { Config } from '../config/config';
 import { requestTimeouts } from './data-source';
 import { DatabaseFault } from './database-fault';
+import type { StartLog } from './migration-lock';
 
 /** The two connection settings. They are equal without a pooler. */
 export type DatabaseUrls = Pick<Config, 'DATABASE_URL' | 'DATABASE_DIRECT_URL'>;
 
 const needsSessions = 'Migrations, jobs and notifications need connections to PostgreSQL itself.';
-/** Arbitrary key, the same for all instances: concurrent changes of a role would fail. */
-const roleLock = 7_263_005;
 
 /**
  * Checks that `DATABASE_DIRECT_URL` bypasses any pooler and leads to the database of
- * `DATABASE_URL`. Uses no session-level lock. Behind a pooler, also sets the timeouts of requests
- * (`limitPooledRequests`).
+ * `DATABASE_URL`. Uses no session-level lock. Behind a pooler, also warns about missing timeouts.
  * @throws DatabaseFault naming the variable to change
  */
-export async function checkConnections({ DATABASE_URL, DATABASE_DIRECT_URL }: DatabaseUrls): Promise<void> {
+export async function checkConnections(
+  { DATABASE_URL, DATABASE_DIRECT_URL }: DatabaseUrls,
+  log: StartLog,
+): Promise<void> {
   const isOneUrl = DATABASE_URL === DATABASE_DIRECT_URL;
   const variable = isOneUrl ? 'DATABASE_URL' : 'DATABASE_DIRECT_URL';
   await withClient(variable, DATABASE_DIRECT_URL, async (direct) => {
@@ -26,7 +27,7 @@ export async function checkConnections({ DATABASE_URL, DATABASE_DIRECT_URL }: Da
     await withClient('DATABASE_URL', DATABASE_URL, async (requests) => {
       if (!(await haveOneDatabase(direct, requests)))
         throw new DatabaseFault('DATABASE_DIRECT_URL and DATABASE_URL must lead to the same database.');
-      await limitPooledRequests(direct, requests);
+      await checkPooledTimeouts(requests, log);
     });
   });
 }
@@ -95,27 +96,17 @@ async function haveOneDatabase(direct: Client, requests: Client): Promise<boolea
 }
 
 /**
- * Sets the timeouts of requests for the role of `DATABASE_URL` in its database, because a pooler
- * rejects timeouts as connection parameters. Keeps shorter timeouts of the role.
+ * Warns if the role of `DATABASE_URL` lacks the timeouts of requests, which a pooler rejects as
+ * connection parameters. The warning contains the SQL that sets them.
  */
-async function limitPooledRequests(direct: Client, requests: Client): Promise<void> {
+async function checkPooledTimeouts(requests: Client, log: StartLog): Promise<void> {
   const missing = await missingTimeouts(requests);
   if (missing.length === 0) return;
-  const role = await textOf(requests, 'current_user');
-  const database = await textOf(direct, 'current_database()');
-  const target = `${escapeIdentifier(role)} in database ${escapeIdentifier(database)}`;
-  const changes = missing.map(([name, ms]) => `alter role ${target} set ${name} = '${ms}ms'`);
-  try {
-    await direct.query(`begin; select pg_advisory_xact_lock(${roleLock}); ${changes.join('; ')}; commit`);
-  } catch (error) {
-    throw new DatabaseFault(
-      `The role of DATABASE_URL has no timeouts for requests, and the role of DATABASE_DIRECT_URL may not set them: ` +
-        `${reasonOf(error)}. Run as a superuser: ${changes.join('; ')}`,
-      { cause: error },
-    );
-  }
-  // The pooler keeps this server connection, which was opened before the change.
-  for (const [name, ms] of missing) await requests.query('select set_config($1, $2, false)', [name, `${ms}ms`]);
+  const { rows } = await requests.query<{ target: string }>(
+    `select format('%I in database %I', current_user, current_database()) as target`,
+  );
+  const changes = missing.map(([name, ms]) => `alter role ${rows[0]?.target} set ${name} = '${ms}ms';`);
+  log.warn(`requests through the pooler of DATABASE_URL have no timeouts. Run once: ${changes.join(' ')}`);
 }
 
 async function missingTimeouts(client: Client): Promise<[name: string, ms: number][]> {
@@ -128,9 +119,4 @@ async function missingTimeouts(client: Client): Promise<[name: string, ms: numbe
     const ms = found.get(name) ?? 0;
     return ms === 0 || ms > limit;
   });
-}
-
-async function textOf(client: Client, expression: string): Promise<string> {
-  const { rows } = await client.query<{ text: string }>(`select ${expression}::text as text`);
-  return rows[0]?.text ?? '';
 }

@@ -11,8 +11,7 @@ export interface ConnectionSettings {
   poolMax: number;
   /**
    * `requests`: with timeouts. `pooled`: through a pooler such as PgBouncer, which rejects timeouts
-   * as start-up parameters: the role has them (`limitPooledRequests`). `migrations`: see
-   * `migrationSettings`.
+   * as start-up parameters: the role must have them. `migrations`: see `migrationSettings`.
    */
   purpose: 'requests' | 'pooled' | 'migrations';
 }

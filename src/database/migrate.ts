@@ -24,7 +24,7 @@ const silent: StartLog = { log: () => undefined, warn: () => undefined };
  * @throws DatabaseFault
  */
 export async function prepareDatabase(urls: DatabaseUrls, log: StartLog): Promise<void> {
-  await checkConnections(urls);
+  await checkConnections(urls, log);
   await migrateDatabase(urls.DATABASE_DIRECT_URL, log);
 }
 

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { monotonicMs } from '../common/clock';
+import { advisoryLocks } from '../common/advisory-locks';
 import { DatabaseFault } from './database-fault';
 
 /** Receives log lines about the preparation of the database. */
@@ -9,8 +10,6 @@ export interface StartLog {
   warn(line: string): void;
 }
 
-/** Arbitrary key, the same for all instances. */
-const migrationLock = 7_263_004;
 const pollEveryMs = 250;
 /** Time until the first log line about the holder, and between two lines. */
 const reportAfterMs = 2_000;
@@ -53,7 +52,7 @@ async function waitForLock(client: Client, log: StartLog, patienceMs: number): P
   let reportAt = reportAfterMs;
   for (;;) {
     const { rows } = await client.query<{ locked: boolean }>('select pg_try_advisory_lock($1) as locked', [
-      migrationLock,
+      advisoryLocks.migrations,
     ]);
     if (rows[0]?.locked === true) return;
     const waitedMs = monotonicMs() - beganAt;
@@ -90,7 +89,7 @@ async function describeHolder(client: Client): Promise<string> {
       and database = (select oid from pg_database where datname = current_database())
       and (classid, objid, objsubid) = (0, $1, 1)
       and granted`,
-    [migrationLock],
+    [advisoryLocks.migrations],
   );
   const [holder] = rows;
   if (holder === undefined) return 'a session that has just released it';

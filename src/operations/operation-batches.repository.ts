@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { WorkOwner } from '../access/admission';
 import { rawSql, sql, type SqlFragment } from '../common/query/sql';
+import { advisoryLocks } from '../common/advisory-locks';
 import { Database } from '../database/database';
 import { OperationBatchEntity } from './operation-batch.entity';
-import { acceptLock, joinOwner, ownerOfOperation } from './operation-batches.sql';
+import { joinOwner, ownerOfOperation } from './operation-batches.sql';
 import type { OperationKind, OperationStatus } from './operation.entity';
 import type { BatchOutcome } from './operations.repository';
 
@@ -80,7 +81,7 @@ export class OperationBatchesRepository {
    * keys. Until the transaction ends, no other transaction counts operations.
    */
   async countOf({ user, carrier }: WorkOwner, imports: boolean): Promise<number> {
-    await this.database.run(sql`select pg_advisory_xact_lock(${acceptLock}::bigint)`);
+    await this.database.run(sql`select pg_advisory_xact_lock(${advisoryLocks.operations}::bigint)`);
     const [row] = await this.database.run<{ count: number }>(sql`
       select count(*)::integer as count
       from operations

@@ -22,9 +22,6 @@ export function storeBatchesSql(operation_id: string, users: SqlFragment): SqlFr
       group by number`;
 }
 
-/** Advisory lock of accepting a bulk change or an upload. */
-export const acceptLock = 7_263_015;
-
 /** Joins the actor of `operations`, for `ownerOfOperation`. */
 export const joinOwner = rawSql(`left join keys on actor_type = 'key' and key_id = actor_id
         left join users on users.user_id = case actor_type when 'user' then actor_id else keys.created_by end`);

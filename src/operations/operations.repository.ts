@@ -6,8 +6,9 @@ import { parseListQuery } from '../common/query/list-query';
 import { type Page, readPage } from '../common/query/page';
 import { rawSql, sql, type SqlFragment } from '../common/query/sql';
 import { undoDays } from '../config/settings';
+import { advisoryLocks } from '../common/advisory-locks';
 import { Database } from '../database/database';
-import { acceptLock, batchUsersSql, overlapSql } from './operation-batches.sql';
+import { batchUsersSql, overlapSql } from './operation-batches.sql';
 import { OperationBatchEntity } from './operation-batch.entity';
 import { OperationEntity } from './operation.entity';
 import { operationList } from './operation-list';
@@ -159,7 +160,7 @@ export class OperationsRepository {
    * @param total number of users, or null if the rows were counted during the upload
    */
   async accept(operation_id: string, total: number | null): Promise<void> {
-    if (total !== null) await this.database.run(sql`select pg_advisory_xact_lock(${acceptLock}::bigint)`);
+    if (total !== null) await this.database.run(sql`select pg_advisory_xact_lock(${advisoryLocks.operations}::bigint)`);
     await this.database.run(sql`
       update operations
       set

@@ -1,18 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { UserType } from '../access/actor';
-import { administratorsLock, isAdministrator } from '../access/administrators.sql';
+import { isAdministrator } from '../access/administrators.sql';
 import { sql } from '../common/query/sql';
+import { advisoryLocks } from '../common/advisory-locks';
 import { Database } from '../database/database';
 import { RoleEntity } from './role.entity';
-
-/** Key of the advisory lock: shared for granting roles, exclusive for changing a role. */
-const rolesLock = 7_263_006;
-
-/**
- * Key of the advisory lock that announces the change of a role: shared for granting roles in bulk,
- * exclusive for changing a role. Bulk changes that start later queue behind the change.
- */
-const announcementLock = 7_263_016;
 
 /**
  * Maximum waits of a change of a role: for running bulk changes, below the statement timeout of
@@ -42,7 +34,7 @@ export class RolesRepository {
    * roles at the same time.
    */
   async freeze(): Promise<void> {
-    await this.database.runPrepared(sql`select pg_advisory_xact_lock_shared(${rolesLock}::bigint)`);
+    await this.database.runPrepared(sql`select pg_advisory_xact_lock_shared(${advisoryLocks.roles}::bigint)`);
   }
 
   /**
@@ -52,7 +44,7 @@ export class RolesRepository {
    */
   async freezeForBulk(): Promise<void> {
     await this.waitAtMost(rolesLockWait.bulk_ms);
-    await this.database.run(sql`select pg_advisory_xact_lock_shared(${announcementLock}::bigint)`);
+    await this.database.run(sql`select pg_advisory_xact_lock_shared(${advisoryLocks.roleChanges}::bigint)`);
     await this.database.run(sql`set local lock_timeout to default`);
     await this.freeze();
   }
@@ -66,9 +58,9 @@ export class RolesRepository {
    */
   async lock(): Promise<void> {
     await this.waitAtMost(rolesLockWait.bulk_ms);
-    await this.database.run(sql`select pg_advisory_xact_lock(${announcementLock}::bigint)`);
+    await this.database.run(sql`select pg_advisory_xact_lock(${advisoryLocks.roleChanges}::bigint)`);
     await this.waitAtMost(rolesLockWait.ms);
-    await this.database.run(sql`select pg_advisory_xact_lock(${rolesLock}::bigint)`);
+    await this.database.run(sql`select pg_advisory_xact_lock(${advisoryLocks.roles}::bigint)`);
   }
 
   private async waitAtMost(ms: number): Promise<void> {
@@ -76,7 +68,7 @@ export class RolesRepository {
   }
 
   async lockAdministrators(): Promise<void> {
-    await this.database.run(sql`select pg_advisory_xact_lock(${administratorsLock}::bigint)`);
+    await this.database.run(sql`select pg_advisory_xact_lock(${advisoryLocks.administrators}::bigint)`);
   }
 
   async hasAdministrator(): Promise<boolean> {

@@ -1,11 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { rawSql, sql } from '../common/query/sql';
+import { advisoryLocks } from '../common/advisory-locks';
 import { Database } from '../database/database';
 import { keptForSeconds, rotateAfterSeconds, verifiesForSeconds } from './signing-key-times';
 import type { SigningKeyEntity } from './signing-key.entity';
-
-/** Arbitrary key of the advisory lock, the same for all instances. */
-const signingKeyLock = 7_263_007;
 
 const ago = (seconds: number) => rawSql(`now() - interval '${seconds} s'`);
 
@@ -32,7 +30,7 @@ export class SigningKeysRepository {
 
   /** Locks the signing keys against other instances until the end of the transaction. */
   async lock(): Promise<void> {
-    await this.database.run(sql`select pg_advisory_xact_lock(${signingKeyLock}::bigint)`);
+    await this.database.run(sql`select pg_advisory_xact_lock(${advisoryLocks.signingKeys}::bigint)`);
   }
 
   /**

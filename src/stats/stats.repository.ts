@@ -4,15 +4,13 @@ import { visibleTo } from '../access/scope.sql';
 import { activeKey, visibleKeys } from '../api-keys/api-key-list.sql';
 import { sql, type SqlFragment } from '../common/query/sql';
 import type { Answered } from '../common/times';
+import { advisoryLocks } from '../common/advisory-locks';
 import { Database } from '../database/database';
 import { type OperationReader, visibleOperations } from '../operations/operation-list.sql';
 import { liveSession } from '../sessions/session-list.sql';
 import { mailListSql } from '../user-mails/mail-list.sql';
 import { mustEnrollSql } from '../users/user-list.sql';
 import type { LoginCountEntity, OverviewCountEntity } from './overview-count.entity';
-
-/** Advisory lock of a refresh. The number is arbitrary. */
-const refreshLock = 7_263_014;
 
 /** A sum over the carriers of a scope. */
 export type OverviewCount = Pick<OverviewCountEntity, 'user_type' | 'kind' | 'count'>;
@@ -27,7 +25,7 @@ export class StatsRepository {
 
   /** Waits until no other transaction refreshes the counts. */
   async lock(): Promise<void> {
-    await this.database.run(sql`select pg_advisory_xact_lock(${refreshLock}::bigint)`);
+    await this.database.run(sql`select pg_advisory_xact_lock(${advisoryLocks.overview}::bigint)`);
   }
 
   /** Returns whether a refresh is due: another instance may have counted while this one waited. */

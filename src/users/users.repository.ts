@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { type Actor, identityOf } from '../access/actor';
-import { administratorsLock, permitsAll } from '../access/administrators.sql';
+import { permitsAll } from '../access/administrators.sql';
 import type { Scope } from '../access/scope';
 import { CursorCodec } from '../common/query/cursor';
 import type { Condition, RawQuery } from '../common/query/filter';
@@ -8,6 +8,7 @@ import { parseListQuery } from '../common/query/list-query';
 import { type Page, readPage } from '../common/query/page';
 import { rawSql, sql, type SqlFragment } from '../common/query/sql';
 import type { Answered } from '../common/times';
+import { advisoryLocks } from '../common/advisory-locks';
 import { Database } from '../database/database';
 import type { Changes, EventBase } from '../events/events.service';
 import { recordEventsSql } from '../events/events.sql';
@@ -158,7 +159,7 @@ export class UsersRepository {
    */
   async lockAdministrators(actor: Actor, action: UserAction, user_ids: string[]): Promise<void> {
     await this.database.run(sql`
-      select pg_advisory_xact_lock(${administratorsLock}::bigint)
+      select pg_advisory_xact_lock(${advisoryLocks.administrators}::bigint)
       from (
         select 1 from users
         where ${targetSql(actor, action, user_ids)}
@@ -263,7 +264,7 @@ export class UsersRepository {
     const found = async () => (await this.database.run(sql`select 1 from users limit 1`)).length > 0;
     // Locks only an empty table, because a bulk change may hold the lock when an instance starts.
     if (await found()) return false;
-    await this.database.run(sql`select pg_advisory_xact_lock(${administratorsLock}::bigint)`);
+    await this.database.run(sql`select pg_advisory_xact_lock(${advisoryLocks.administrators}::bigint)`);
     return !(await found());
   }
 

@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import { administratorsLock } from '../../../src/access/administrators.sql';
+import { advisoryLocks } from '../../../src/common/advisory-locks';
 import { addManyUsers, ended } from '../../support/many-users';
 import { type TestAnswer, type TestLogin, TestService } from '../../support/service';
 import { until } from '../../support/until';
@@ -65,7 +65,7 @@ describe('races of bulk changes', () => {
     try {
       await bulkWaits.connect();
       await operationWaits.connect();
-      await bulkWaits.query(`begin; select pg_advisory_xact_lock(${administratorsLock})`);
+      await bulkWaits.query(`begin; select pg_advisory_xact_lock(${advisoryLocks.administrators})`);
       await operationWaits.query(`begin; select 1 from users where name = 'lanes-7000' for update`);
       const bulk = send('PATCH', `/user/all?user_id_in=${found}`, service.admin, {
         status: 'disabled',

@@ -1,4 +1,5 @@
 import type { PoolClient } from 'pg';
+import { advisoryLocks } from '../../../src/common/advisory-locks';
 import { rolesLockWait } from '../../../src/roles/roles.repository';
 import { type TestAnswer, type TestLogin, TestService } from '../../support/service';
 import { until } from '../../support/until';
@@ -7,7 +8,7 @@ type Login = TestLogin & { name: string };
 
 const rounds = 14;
 /** The lock that is shared to grant roles and exclusive to change one. */
-const rolesLock = 7_263_006;
+const rolesLock = advisoryLocks.roles;
 
 describe('roles that are granted and changed at the same time', () => {
   let service: TestService;
