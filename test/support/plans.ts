@@ -38,15 +38,15 @@ function shapeOf(node: PlanNode): string {
   // Any index of a table can return all ids; the choice depends on page counts.
   if (type === 'Index Only Scan' && relation === 'users' && node['Index Cond'] === undefined) return 'ids of users';
   const own =
-    type === 'Seq Scan'
-      ? // There are few roles.
-        relation === 'roles'
-        ? ''
-        : `whole ${relation}`
-      : type === 'Sort'
-        ? 'sort'
-        : type === 'Incremental Sort'
-          ? 'ties'
-          : (index ?? '');
+    relation === 'roles' || index === 'roles_pkey'
+      ? // There are few roles: reading all of them costs the same as an index.
+        ''
+      : type === 'Seq Scan'
+        ? `whole ${relation}`
+        : type === 'Sort'
+          ? 'sort'
+          : type === 'Incremental Sort'
+            ? 'ties'
+            : (index ?? '');
   return [own, ...below].filter((shape) => shape !== '').join(' ');
 }

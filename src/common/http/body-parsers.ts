@@ -80,7 +80,7 @@ function readBody(request: FastifyRequest, body: Buffer): Body | undefined {
 }
 
 function readForm(text: string): Body {
-  if (hasMoreParts(text, '&', parametersMax)) throw tooManyFields();
+  if (hasMoreParts(text, '&', parametersMax)) throw tooMany(parametersMax, 'fields');
   const fields: Body = {};
   for (const [name, value] of new URLSearchParams(text)) {
     if (name === '__proto__' || Object.hasOwn(fields, name))
@@ -94,11 +94,12 @@ function readForm(text: string): Body {
 /** Parses one JSON object strictly. @throws AppError or SyntaxError */
 export function readJson(text: string): Body {
   const keyEnds = text.matchAll(/"\s*:/g);
-  for (let count = 0; keyEnds.next().done === false; count++) if (count === keyEndsMax) throw tooManyFields();
+  for (let count = 0; keyEnds.next().done === false; count++)
+    if (count === keyEndsMax) throw tooMany(keyEndsMax, 'keys');
   const body = readJsonValue(text);
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw invalid({ pointer: '', code: 'field.wrong_type', detail: 'must be a JSON object' });
-  if (Object.keys(body).length > parametersMax) throw tooManyFields();
+  if (Object.keys(body).length > parametersMax) throw tooMany(parametersMax, 'fields');
   return body as Body;
 }
 
@@ -109,8 +110,8 @@ export function readJsonValue(text: string): unknown {
   return value;
 }
 
-function tooManyFields(): AppError {
-  return invalid({ pointer: '', code: 'field.too_many', detail: `must have at most ${parametersMax} fields` });
+function tooMany(max: number, parts: 'fields' | 'keys'): AppError {
+  return invalid({ pointer: '', code: 'field.too_many', detail: `must have at most ${max} ${parts}` });
 }
 
 function assertStorable(value: unknown): void {
