@@ -14,6 +14,12 @@ export class LimitTokens1795200060000 implements MigrationInterface {
 
   async down(runner: QueryRunner): Promise<void> {
     await runner.query(triggerOn(['amr', 'auth_time']));
+    // A release that knows no limits would accept these sessions without them.
+    await runner.query(`
+      update sessions
+      set ended_at = now(), ended_reason = 'revoked'
+      where ended_at is null and (token_grant ? 'audience' or token_grant ? 'permissions')`);
+    await runner.query(`delete from login_challenges where token_grant ? 'audience' or token_grant ? 'permissions'`);
     await runner.query('alter table login_challenges drop column token_grant');
     await runner.query('alter table sessions drop column token_grant');
   }

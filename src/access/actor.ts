@@ -58,6 +58,8 @@ export interface Actor extends Caller {
   session_id: string | null;
   /** audiences of the session; absent = this service */
   audience?: readonly string[] | undefined;
+  /** the login asked for a part of the user's permissions only */
+  is_limited?: boolean;
   /** last time the user authenticated in the session; null for API keys and the service itself */
   auth_time: Date | null;
   /**
@@ -68,7 +70,7 @@ export interface Actor extends Caller {
 }
 
 /** The session of an actor. */
-type ActorSession = Pick<Actor, 'session_id' | 'audience' | 'auth_time' | 'fresh_until'>;
+type ActorSession = Pick<Actor, 'session_id' | 'audience' | 'is_limited' | 'auth_time' | 'fresh_until'>;
 
 /** API keys and the service itself never log in. */
 const noAuthentication = { auth_time: null, fresh_until: null };
@@ -106,10 +108,10 @@ export function actorOf({ user, permissions, may_grant }: ActingUser, session: A
   const { must_change_password, must_enroll_second_factor } = user;
   const rights = isRestricted(user) ? { roles: [], permissions: [], may_grant: [] } : { roles, permissions, may_grant };
   const { ip, user_agent, request_id } = origin;
-  const { session_id, audience, auth_time, fresh_until } = session;
+  const { session_id, audience, is_limited = false, auth_time, fresh_until } = session;
   const identity = { user_id, created_by: null, user_type, carrier_id, carrier_scope };
   const duties = { must_change_password, must_enroll_second_factor };
-  const login = { session_id, audience, auth_time, fresh_until };
+  const login = { session_id, audience, is_limited, auth_time, fresh_until };
   return { actor_type: 'user', ...identity, ...duties, ...rights, ...login, ip, user_agent, request_id };
 }
 

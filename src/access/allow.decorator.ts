@@ -27,6 +27,11 @@ export interface AccessRule {
   clientCredentials?: boolean;
   /** also accepts tokens for other audiences: the route only describes tokens */
   anyAudience?: boolean;
+  /**
+   * rejects sessions with a part of the user's permissions: with an own factor, a module that
+   * received such a token could log in without the limits (J30)
+   */
+  wholeLogin?: boolean;
   /** accepts the API key of a portal that forwards the request */
   portal?: boolean;
   /**
@@ -72,6 +77,7 @@ export function Allow(
     | 'apiKeys'
     | 'clientCredentials'
     | 'anyAudience'
+    | 'wholeLogin'
     | 'fresh'
   > = {},
 ): MethodDecorator {

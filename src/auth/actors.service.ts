@@ -39,5 +39,6 @@ export class ActorsService {
 
 function sessionOf({ session, grant, fresh_until }: LiveLogin): Parameters<typeof actorOf>[1] {
   const { session_id, auth_time } = session;
-  return { session_id, audience: grant?.audience, auth_time, fresh_until };
+  const is_limited = grant?.permissions !== undefined;
+  return { session_id, audience: grant?.audience, is_limited, auth_time, fresh_until };
 }

@@ -140,6 +140,8 @@ function assertAllowed(rule: AccessRule, actor: Actor, parameters: Record<string
     throw new AppError('access.denied', {
       detail: 'Only System Users without `carrier_scope` may call this operation.',
     });
+  if (rule.wholeLogin === true && actor.is_limited === true)
+    throw new AppError('access.denied', { detail: 'Log in without `permissions`: this operation changes logins.' });
   const isKey = actor.actor_type === 'key';
   if (isKey && !admitsKey(rule, actor.permissions)) throw keyRefusal(rule);
   assertPermitted(rule, actor, parameters);

@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Caller } from '../access/actor';
 import { secondsUntil } from '../common/clock';
+import { isLimited } from '../access/token-grant';
 import { AppError, invalid } from '../common/errors/app-error';
 import { readFields } from '../common/http/field-rules';
 import { CONFIG, type Config } from '../config/config';
@@ -116,7 +117,9 @@ export class CheckTokenService {
   private responseOf(login: LiveLogin, token: TokenPart): string {
     let described = this.described.get(login);
     if (described === undefined) {
-      const { user, session } = login;
+      const { session, grant } = login;
+      // A module must not act on roles that the token does not carry (J30).
+      const user = isLimited(grant) ? { ...login.user, roles: [] } : login.user;
       const permissions = permissionsOf(login);
       described = JSON.stringify({ user, session, permissions } satisfies Partial<CheckTokenResponse>).slice(1);
       this.described.set(login, described);

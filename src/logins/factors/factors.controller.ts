@@ -41,7 +41,7 @@ export class FactorsController {
 
   /** Add an authenticator app */
   @Post('totp')
-  @Allow(undefined, { fresh: true, duringEnrollment: true })
+  @Allow(undefined, { fresh: true, duringEnrollment: true, wholeLogin: true })
   @SingleWrite()
   @Endpoint({
     description:
@@ -59,7 +59,7 @@ export class FactorsController {
   /** Confirm an authenticator app */
   @Post('totp/confirm')
   @HttpCode(200)
-  @Allow(undefined, { fresh: true, duringEnrollment: true })
+  @Allow(undefined, { fresh: true, duringEnrollment: true, wholeLogin: true })
   @SingleWrite()
   @Endpoint({
     description:
@@ -76,7 +76,7 @@ export class FactorsController {
   /** Replace your recovery codes */
   @Post('recovery-codes')
   @HttpCode(200)
-  @Allow(undefined, { fresh: true, duringEnrollment: true })
+  @Allow(undefined, { fresh: true, duringEnrollment: true, wholeLogin: true })
   @SingleWrite()
   @Endpoint({
     description: 'The old codes stop working. Notifies the user by mail. Requires a confirmed factor.',
@@ -107,7 +107,7 @@ export class FactorsController {
   /** Remove one of your second factors */
   @Delete(':factor_id')
   @HttpCode(204)
-  @Allow(undefined, { fresh: true, duringEnrollment: true })
+  @Allow(undefined, { fresh: true, duringEnrollment: true, wholeLogin: true })
   @SingleWrite()
   @Endpoint({
     description:

@@ -22,7 +22,7 @@ export class PasskeysController {
   /** Get the options for a new passkey */
   @Post('options')
   @HttpCode(200)
-  @Allow(undefined, { fresh: true, duringEnrollment: true })
+  @Allow(undefined, { fresh: true, duringEnrollment: true, wholeLogin: true })
   @ApiBody({ type: CreatePasskeyOptionsRequest, required: false })
   @SingleWrite()
   @Endpoint({
@@ -44,7 +44,7 @@ export class PasskeysController {
 
   /** Add a passkey */
   @Post()
-  @Allow(undefined, { fresh: true, duringEnrollment: true })
+  @Allow(undefined, { fresh: true, duringEnrollment: true, wholeLogin: true })
   @SingleWrite()
   @Endpoint({
     description:

@@ -49,6 +49,24 @@ describe('limited tokens', () => {
   const codeOf = ({ status, body }: TestAnswer) => [status, body.code, ...(body.errors ?? []).map(pointerOf)];
   const pointerOf = ({ pointer }: { pointer: string }) => pointer;
 
+  it('enrols no factor, with which a module could log in without the limits (J30)', async () => {
+    const { name } = await clerk();
+    const { access_token: token } = await loginOf(name, { permissions: ['user:read'] });
+    const { body } = await service.post('/auth/check-token', { body: { token } });
+    expect([body.user.roles, body.permissions]).toEqual([[], ['user:read']]);
+    for (const [path, fields] of [
+      ['/auth/factor/totp', {}],
+      ['/auth/factor/passkey/options', {}],
+      ['/auth/factor/recovery-codes', undefined],
+    ] as const)
+      expect([path, codeOf(await service.post(path, { token, ...(fields && { body: fields }) }))]).toEqual([
+        path,
+        [403, 'access.denied'],
+      ]);
+    const whole = await loginOf(name, {});
+    expect((await service.post('/auth/factor/totp', { token: whole.access_token, body: {} })).status).toBe(201);
+  });
+
   it('adds the requested audience and permissions and omits roles; other tokens do not change (J30)', async () => {
     const { name } = await clerk();
     const { access_token } = await loginOf(name);
