@@ -1,8 +1,11 @@
 -- The statements of HealthRepository, as they are sent.
 -- Written by `npm run generate` from the examples in test/sql/health.ts.
 
+-- ping()
+select 1;
+
 -- countOverdueJobs()
 select 1
-from graphile_worker.jobs
-where locked_at is null and attempts < max_attempts and run_at < now() - interval '1 minute'
+from graphile_worker._private_jobs
+where is_available and run_at < now() - interval '1 minute'
 limit 1000;

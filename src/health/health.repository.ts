@@ -7,12 +7,17 @@ import { Database } from '../database/database';
 export class HealthRepository {
   constructor(private readonly database: Database) {}
 
+  /** Waits for a response of the database. */
+  async ping(): Promise<void> {
+    await this.database.run(sql`select 1`);
+  }
+
   /** Counts the jobs that have waited for more than a minute, up to 1,000. */
   async countOverdueJobs(): Promise<number> {
     const rows = await this.database.run(sql`
       select 1
-      from graphile_worker.jobs
-      where locked_at is null and attempts < max_attempts and run_at < now() - interval '1 minute'
+      from graphile_worker._private_jobs
+      where is_available and run_at < now() - interval '1 minute'
       limit 1000`);
     return rows.length;
   }

@@ -51,6 +51,7 @@ describe('jobs whose connections freeze', () => {
     await cluster.rows(`
       select graphile_worker.add_job('unknown', run_at := now() - ago)
       from unnest(array[interval '0', interval '2 minutes', interval '1 hour']) ago`);
+    await until(async () => (await ready()).body.overdue_jobs !== undefined);
     expect(await ready()).toMatchObject({ status: 200, body: { status: 'ok', overdue_jobs: 2 } });
   });
 
