@@ -131,8 +131,13 @@ where key_id = any($1::uuid[]);
 -- resume(other_id, user_id)
 update keys
 set suspended_at = null
-where key_id = $1::uuid and suspended_at is not null and revoked_at is null
-  and exists (select from sessions where session_id = $2::uuid and ended_at is null)
+from (
+  select session_id
+  from sessions
+  where session_id = $1::uuid and ended_at is null
+  for no key update
+) session
+where key_id = $2::uuid and suspended_at is not null and revoked_at is null
 returning key_id;
 
 -- revoke(other_id, user_id)

@@ -942,9 +942,17 @@ with
     from (
       select users.*,
         $7::text as after_phone,
-        case when users.status = 'invited' then $8::text else users.email end as after_email,
+        case when (
+          users.status = 'invited'
+          or users.status = 'disabled'
+          and not exists (select from credentials where credentials.user_id = users.user_id)
+        ) then $8::text else users.email end as after_email,
         case
-          when users.status = 'invited' or lower(users.email) = lower($9::text) then null
+          when (
+            users.status = 'invited'
+            or users.status = 'disabled'
+            and not exists (select from credentials where credentials.user_id = users.user_id)
+          ) or lower(users.email) = lower($9::text) then null
           else $10::text
         end as after_email_pending
       from users

@@ -141,13 +141,21 @@ export class ApiKeysRepository {
       where key_id = any(${key_ids}::uuid[])`);
   }
 
-  /** Resumes a key. Returns false if it was not suspended, or if the session ended (R40). */
+  /**
+   * Resumes a key. Returns false if it was not suspended, or if the session ended. The lock of the
+   * session lets `secure` find the key (R40).
+   */
   async resume(key_id: string, session_id: string | null): Promise<boolean> {
     const rows = await this.database.run(sql`
       update keys
       set suspended_at = null
+      from (
+        select session_id
+        from sessions
+        where session_id = ${session_id}::uuid and ended_at is null
+        for no key update
+      ) session
       where key_id = ${key_id}::uuid and suspended_at is not null and revoked_at is null
-        and exists (select from sessions where session_id = ${session_id}::uuid and ended_at is null)
       returning key_id`);
     return rows.length > 0;
   }

@@ -20,7 +20,8 @@ const rules = [
 export class SecureUserRequest {
   /**
    * `keep`, `remove_all`, or the ids of the factors to remove, such as factors that an attacker
-   * added. Required if the user has factors. Removing needs `user:reset_factors` and no API key
+   * added. Required if the user has factors. Removing needs `user:reset_factors` and no API key,
+   * and voids the recovery codes
    */
   @ApiProperty({ required: false, oneOf: [{ type: 'string', enum: ['keep', 'remove_all'] }, ids] })
   @ValidateRules({ optional: true, nullable: false, rules })

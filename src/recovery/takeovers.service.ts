@@ -15,7 +15,8 @@ export class TakeoversService {
   ) {}
 
   /**
-   * Revokes API keys and removes factors that were added since the first change of a `not_me` link.
+   * Revokes API keys and removes factors that were added since the first change of a `not_me` link,
+   * and voids the recovery codes.
    * Keeps the new factors if the user had older factors and none is left: a mailed link
    * must not replace a second factor (R25).
    */
@@ -25,6 +26,7 @@ export class TakeoversService {
     const older = new Set(factors);
     const found = (await this.factors.list(user_id)).factors;
     if (older.size > 0 && !found.some(({ factor_id }) => older.has(factor_id))) return;
+    await this.factors.voidRecoveryCodes(user_id);
     for (const { factor_id, kind, name } of found.filter((factor) => !older.has(factor.factor_id))) {
       await this.factors.remove(user_id, factor_id);
       const changes = { factor_id: { before: factor_id }, kind: { before: kind }, name: { before: name } };

@@ -104,16 +104,22 @@ function rolesSql({ roles, roles_add = [], roles_remove = [] }: UserChange): Sql
 }
 
 /**
- * Renders the assignments of a new address, which takes effect once its owner confirms it.
- * The address of an invited user is not proven yet, so it changes at once.
+ * Renders the assignments of a new address, which takes effect once its owner confirms it. The
+ * address of a user who never had a password, invited or disabled, is not proven yet, so it changes
+ * at once: otherwise an invitation after enabling would go to the address that was corrected (E30).
  */
 function emailAssignments(email: string): Assignment[] {
+  const unproven = rawSql(`(
+            users.status = 'invited'
+            or users.status = 'disabled'
+              and not exists (select from credentials where credentials.user_id = users.user_id)
+          )`);
   return [
-    { column: 'email', value: sql`case when users.status = 'invited' then ${email}::text else users.email end` },
+    { column: 'email', value: sql`case when ${unproven} then ${email}::text else users.email end` },
     {
       column: 'email_pending',
       value: sql`case
-          when users.status = 'invited' or lower(users.email) = lower(${email}::text) then null
+          when ${unproven} or lower(users.email) = lower(${email}::text) then null
           else ${email}::text
         end`,
     },

@@ -126,6 +126,11 @@ export class FactorsService {
     return removed;
   }
 
+  /** Voids the recovery codes of a user: a thief with a session may have renewed them. */
+  async voidRecoveryCodes(user_id: string): Promise<void> {
+    await this.factors.deleteCodes([user_id]);
+  }
+
   /**
    * Removes all factors and recovery codes of users. Returns the confirmed factors. Their users
    * need a mailed code to enrol the next factor (M10).

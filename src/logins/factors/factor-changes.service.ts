@@ -99,8 +99,8 @@ export class FactorChangesService {
   }
 
   /**
-   * Removes a confirmed factor of another user, and ends the user's sessions. Removing the last one
-   * resets the factors.
+   * Removes a confirmed factor and the recovery codes of another user, and ends the user's
+   * sessions. Removing the last one resets the factors.
    * @throws user.not_found, access.protected_user, user.self_protected, factor.not_found
    */
   @Transactional()
@@ -111,6 +111,7 @@ export class FactorChangesService {
     if (factor === undefined) throw new AppError('factor.not_found');
     if (confirmed.length === 1) return this.removeAll(actor, [user_id], null);
     await this.factors.remove(user_id, factor_id);
+    await this.factors.voidRecoveryCodes(user_id);
     await this.noteRemoved(actor, owner, factor);
   }
 
@@ -151,6 +152,7 @@ export class FactorChangesService {
       await this.mails.factorsReset(actor, [user_id]);
       return chosen;
     }
+    await this.factors.voidRecoveryCodes(user_id);
     for (const { factor_id, kind } of chosen) {
       await this.factors.remove(user_id, factor_id);
       await this.mails.factorRemoved(actor, user_id, kind, factor_id);

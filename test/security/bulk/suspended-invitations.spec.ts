@@ -40,6 +40,19 @@ describe('invitations of users who are disabled or deleted, and later enabled or
     expect((await use(user.token)).status).toBe(204);
   });
 
+  it('mails the invitation after enabling to the address that was corrected meanwhile (R41, E30)', async () => {
+    const user = await invited();
+    await statusOf(user, 'disabled');
+    const email = `right-${user.email}`;
+    const changed = await service.patch(`/user/${user.user_id}`, { ...by(), body: { email } });
+    expect(changed.body).toMatchObject({ email, email_pending: null });
+    expect((await statusOf(user, 'invited')).status).toBe(200);
+    const { token } = await service.mailbox.take(email, /./);
+    expect((await use(token)).status).toBe(204);
+    expect(codeOf(await use(user.token))).toBe('404 reset.token_invalid');
+    expect(mailsTo(user)).toEqual([]);
+  });
+
   it('suspends the link of a deleted user, which works again once the user is restored (R41)', async () => {
     const user = await invited();
     await service.delete(`/user/${user.user_id}`, by());

@@ -4702,7 +4702,7 @@ export interface components {
         /** @description What happens to the second factors and API keys of a user whose account is secured. */
         SecureUserRequest: {
             /**
-             * @description `keep`, `remove_all`, or the ids of the factors to remove, such as factors that an attacker added. Required if the user has factors. Removing needs `user:reset_factors` and no API key
+             * @description `keep`, `remove_all`, or the ids of the factors to remove, such as factors that an attacker added. Required if the user has factors. Removing needs `user:reset_factors` and no API key, and voids the recovery codes
              * @example keep
              */
             factors?: components["schemas"]["FactorsDecision"] | string[];
