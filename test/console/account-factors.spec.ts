@@ -34,7 +34,6 @@ describe('second factors in the console', () => {
     await page.getByRole('heading', { name: 'Set up a second factor' }).waitFor();
     expect(await page.getByRole('navigation').count()).toBe(0);
     await expectAccessible(page);
-    await screenshot(page, 'required-factor', phone);
     await page.getByRole('button', { name: 'Authenticator app' }).click();
     const next = page.getByRole('button', { name: 'Continue' });
     await next.click();
@@ -47,14 +46,12 @@ describe('second factors in the console', () => {
     await next.click();
     await page.getByRole('img', { name: 'QR code for the authenticator app' }).waitFor();
     await expectAccessible(page);
-    await screenshot(page, 'authenticator-app', phone);
     const secret = await secretOn(page);
     await typeCode(page, secret);
     await savedCodes(page).waitFor();
     const codes = await codesOf(page).allTextContents();
     expect(codes).toHaveLength(recoveryCodeCount);
     await expectAccessible(page);
-    await screenshot(page, 'recovery-codes', phone);
     await page.getByRole('button', { name: 'Copy' }).click();
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(codes.join('\n'));
     const [file] = await Promise.all([
@@ -80,7 +77,6 @@ describe('second factors in the console', () => {
     await dialog.getByRole('button', { name: 'Continue' }).click();
     await freshAuthenticationDialog(page).getByLabel('Password', { exact: true }).waitFor();
     await expectAccessible(page);
-    await screenshot(page, 'fresh-authentication');
     await freshAuthenticationDialog(page).getByLabel('Password', { exact: true }).fill('not the right password');
     await freshAuthenticationDialog(page).getByRole('button', { name: 'Continue' }).click();
     await freshAuthenticationDialog(page).getByRole('alert').waitFor();
@@ -107,7 +103,6 @@ describe('second factors in the console', () => {
     await subject.ageAuthentication(user.user_id);
     const dialog = page.getByRole('dialog', { name: 'Add passkey' });
     await dialog.getByLabel('Name').fill('Laptop');
-    await screenshot(page, 'add-passkey');
     await dialog.getByRole('button', { name: 'Continue' }).click();
     await freshAuthenticationDialog(page).waitFor();
     await typeCode(page, secret);

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { strengthLimits } from '../../src/credentials/policy/password-strength';
-import { expectAccessible, screenshot, useConsole } from '../support/console';
+import { expectAccessible, useConsole } from '../support/console';
 import { logOut, userMenu } from '../support/console-page';
 import { phone } from '../support/screens';
 import { password } from '../support/service';
@@ -18,8 +18,6 @@ describe('the account page of the console', () => {
     const page = await subject.login(undefined, '/account');
     await page.getByText('You have no second factor.').waitFor();
     await expectAccessible(page);
-    await screenshot(page, 'account');
-    await screenshot(page, 'account-phone', phone);
     await page.getByRole('link', { name: 'Show sessions' }).click();
     await page.waitForURL(subject.at('/sessions'));
   });
@@ -134,7 +132,6 @@ describe('the account page of the console', () => {
     await form.getByText('is too easy to guess').waitFor();
     await form.getByText('Add a few uncommon words.').waitFor();
     await expectAccessible(page);
-    await screenshot(page, 'password-hints');
     await send(password, newPassword);
     await page.getByText('Your password is changed.').waitFor();
     await form.waitFor({ state: 'hidden' });
@@ -150,7 +147,6 @@ describe('the account page of the console', () => {
     await page.getByRole('heading', { name: 'Choose a new password' }).waitFor();
     expect(await page.getByRole('navigation').count()).toBe(0);
     await expectAccessible(page);
-    await screenshot(page, 'forced-password');
     await page.getByLabel('Current password').fill(password);
     await page.getByLabel('New password').fill(newPassword);
     await page.getByRole('button', { name: 'Change password' }).click();

@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core';
-import { expectAccessible, screenshot, useConsole } from '../support/console';
+import { expectAccessible, useConsole } from '../support/console';
 import { headingOf } from '../support/console-page';
 import { phone } from '../support/screens';
 
@@ -36,12 +36,10 @@ describe('API keys in the console', () => {
     await carriers.press('Enter');
     await expectAccessible(page);
     await page.evaluate('scrollTo(0, 0)');
-    await screenshot(page, 'api-key-create');
     await submit.click();
     const dialog = page.getByRole('dialog', { name: 'Copy the API key now' });
     await dialog.waitFor();
     await expectAccessible(page);
-    await screenshot(page, 'api-key-created');
     await page.keyboard.press('Escape');
     await dialog.getByRole('button', { name: 'Copy key' }).click();
     await dialog.getByText('Copied').waitFor();
@@ -74,7 +72,6 @@ describe('API keys in the console', () => {
     const page = await subject.login(undefined, '/api-keys');
     await page.getByText('Expires soon').waitFor();
     await expectAccessible(page);
-    await screenshot(page, 'api-keys');
     await page.getByRole('button', { name: 'Revoke key old script' }).click();
     const dialog = page.getByRole('dialog', { name: 'Revoke the API key old script?' });
     await dialog.getByText('Last used:').waitFor();
@@ -88,7 +85,6 @@ describe('API keys in the console', () => {
     await page.getByRole('link', { name: 'nightly report' }).click();
     await headingOf(page, 'nightly report').waitFor();
     await expectAccessible(page);
-    await screenshot(page, 'api-key');
   });
 
   it('offers Carrier Users only what they hold, and no carriers', async () => {
@@ -110,7 +106,6 @@ describe('API keys in the console', () => {
     await permission(page, 'billing:read').check();
     await page.getByRole('button', { name: 'Create API key' }).click();
     await page.getByRole('dialog', { name: 'Copy the API key now' }).waitFor();
-    await screenshot(page, 'api-key-created-phone', phone);
   });
 
   it('shows no page to users who may not manage keys', async () => {

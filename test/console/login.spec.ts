@@ -26,7 +26,7 @@ describe('logging in to the console', () => {
     const page = await subject.open('/account');
     await loginPage(page).waitFor();
     await expectAccessible(page);
-    await screenshot(page, 'login');
+    await screenshot(page, 'login', { colorScheme: 'dark' });
     await subject.fillLogin(page, name, 'not the right password');
     await page.getByRole('alert').getByText('User name or password is wrong').waitFor();
     await subject.fillLogin(page, name);
@@ -53,7 +53,6 @@ describe('logging in to the console', () => {
     const code = page.getByLabel('Code from your authenticator app');
     await code.waitFor();
     await expectAccessible(page);
-    await screenshot(page, 'second-factor');
     await code.fill(app.wrongCode());
     await page.getByText('The code is wrong').waitFor();
     await code.fill(app.code().replace(/^.../, '$& '));
@@ -148,7 +147,6 @@ describe('logging in to the console', () => {
     await page.getByRole('searchbox').fill(name);
     await loginAgainDialog(page).waitFor();
     await expectAccessible(page);
-    await screenshot(page, 'login-again');
     await logInAgain(page);
     expect(await page.getByRole('searchbox').inputValue()).toBe(name);
     await page.getByRole('link', { name, exact: true }).waitFor();
@@ -210,6 +208,5 @@ describe('logging in to the console', () => {
     await switchToGerman(page);
     await page.getByRole('heading', { name: 'Mein Konto' }).waitFor();
     await expectAccessible(page);
-    await screenshot(page, 'account-phone', phone);
   });
 });

@@ -2,7 +2,7 @@ import { eventCatalogue } from '../../src/events/event-catalogue';
 import { expectAccessible, screenshot, useConsole } from '../support/console';
 import { rowOf } from '../support/console-page';
 import { addFailedMail, refreshOverview } from '../support/overview';
-import { desktop, phone } from '../support/screens';
+import { desktop } from '../support/screens';
 import { loginFrom } from '../support/device-logins';
 
 describe('the start page and the audit log of the console', () => {
@@ -42,7 +42,6 @@ describe('the start page and the audit log of the console', () => {
     expect(await chart.locator('g').count()).toBe(24);
     await expectAccessible(page);
     await screenshot(page, 'overview');
-    await screenshot(page, 'overview-phone', phone);
     await page.setViewportSize(desktop);
     await page.getByRole('button', { name: 'Show as table' }).click();
     expect(await page.getByRole('region', { name: 'Logins by hour' }).getByRole('row').count()).toBe(25);
@@ -77,7 +76,6 @@ describe('the start page and the audit log of the console', () => {
     const mail = rowOf(page, email);
     await mail.getByText('Failed', { exact: true }).waitFor();
     await expectAccessible(page, true);
-    await screenshot(page, 'mails');
     await mail.getByRole('button', { name: `Send again: Password reset to ${email}` }).click();
     await page.getByText('The e-mail is sent again within seconds.').waitFor();
     await subject.service.mailbox.take(email, /password/i);
@@ -139,8 +137,6 @@ describe('the start page and the audit log of the console', () => {
     await changed.getByText('Clerk becomes Dispatcher').waitFor();
     await changed.getByRole('link', { name: 'administrator' }).waitFor();
     await expectAccessible(page);
-    await screenshot(page, 'audit');
-    await screenshot(page, 'audit-phone', phone);
     await page.setViewportSize(desktop);
     await changed.getByRole('button', { name: /^Details: User changed/ }).click();
     const details = page.getByRole('dialog', { name: 'User changed' });

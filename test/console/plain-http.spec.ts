@@ -1,4 +1,4 @@
-import { expectAccessible, screenshot, useConsole } from '../support/console';
+import { expectAccessible, useConsole } from '../support/console';
 import { logOut } from '../support/console-page';
 
 describe('the console over plain HTTP, beyond localhost', () => {
@@ -10,7 +10,6 @@ describe('the console over plain HTTP, beyond localhost', () => {
     await page.getByRole('alert').getByText('This connection is not encrypted').waitFor();
     expect(await page.getByRole('button', { name: 'Log in with a passkey' }).count()).toBe(0);
     await expectAccessible(page);
-    await screenshot(page, 'login-plain-http');
     await subject.fillLogin(page, name);
     await page.getByRole('heading', { name: 'My account' }).waitFor();
     expect(await page.context().cookies()).toEqual([]);

@@ -21,10 +21,8 @@ describe('roles in the console', () => {
     await page.getByRole('link', { name: 'carrier_administrator' }).waitFor();
     await page.getByText('audit:read, role:read, session:read').waitFor();
     await expectAccessible(page);
-    await screenshot(page, 'roles');
     await page.setViewportSize(phone);
     await page.getByRole('listitem').filter({ hasText: 'auditor' }).waitFor();
-    await screenshot(page, 'roles-phone', phone);
   });
 
   it('creates a role with permissions of the service and of a module, and shows conflicts at the field', async () => {
@@ -53,7 +51,6 @@ describe('roles in the console', () => {
     await name.fill('support.eu');
     await page.getByLabel('Description').fill('Helps users in Europe');
     await page.evaluate('scrollTo(0, 0)');
-    await screenshot(page, 'role-create');
     await page.getByRole('button', { name: 'Create role' }).click();
     await headingOf(page, 'support.eu').waitFor();
     await page.reload();
@@ -162,7 +159,6 @@ describe('roles in the console', () => {
     expect(await roleOf('auditor')).toMatchObject({ second_factor_required_from: local });
     await expectAccessible(page);
     await page.evaluate('scrollTo(0, 0)');
-    await screenshot(page, 'role-built-in');
   });
 
   it('deletes a role only after no user has it, and links to the users who do', async () => {
@@ -175,7 +171,6 @@ describe('roles in the console', () => {
     const inUse = page.getByRole('dialog', { name: 'The role visitor is still in use' });
     await inUse.getByText('1 user has this role and would lose its permissions.').waitFor();
     await expectAccessible(page);
-    await screenshot(page, 'role-in-use');
     await inUse.getByRole('link', { name: 'Show the users' }).click();
     await page.waitForURL('**/users?role=visitor');
     const { token } = service.admin;
@@ -238,6 +233,5 @@ describe('roles in the console', () => {
     await switchToGerman(page);
     await page.getByText('Benutzer aus einer Datei importieren').waitFor();
     await expectAccessible(page);
-    await screenshot(page, 'role-phone', phone);
   });
 });

@@ -1,8 +1,7 @@
-import { expectAccessible, screenshot, useConsole } from '../support/console';
+import { expectAccessible, useConsole } from '../support/console';
 import { switchToGerman } from '../support/console-page';
 import { enrolApp } from '../support/factors';
 import { createKey } from '../support/keys';
-import { phone } from '../support/screens';
 
 describe('securing accounts in the console', () => {
   const subject = useConsole();
@@ -24,8 +23,6 @@ describe('securing accounts in the console', () => {
     await dialog.getByText('billing').waitFor();
     expect(await dialog.getByRole('radio', { name: 'Suspend them until each is resumed' }).isChecked()).toBe(true);
     await expectAccessible(page);
-    await screenshot(page, 'user-secure');
-    await screenshot(page, 'user-secure-phone', phone);
     await dialog.getByRole('button', { name: 'Secure account' }).click();
     await page.getByText(`The account of ${user.name} is secured.`).waitFor();
     const mail = await service.mailbox.take(user.email, /secured/);
@@ -68,7 +65,6 @@ describe('securing accounts in the console', () => {
     await page.getByRole('button', { name: 'Preview', exact: true }).click();
     await page.getByText('Keep second factors').waitFor();
     await expectAccessible(page);
-    await screenshot(page, 'bulk-secure');
     await page.getByRole('button', { name: 'Change 2 users…' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByText('This cannot be undone.').waitFor();

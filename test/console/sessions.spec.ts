@@ -23,7 +23,6 @@ describe('sessions in the console', () => {
     await rowOf(page, 'This session').waitFor();
     await expectAccessible(page, true);
     await screenshot(page, 'sessions');
-    await screenshot(page, 'sessions-phone', phone);
     await page.setViewportSize(desktop);
     await phoneRow.getByRole('button', { name: `End session of ${name}` }).click();
     const dialog = page.getByRole('dialog', { name: 'End this session?' });
@@ -60,7 +59,6 @@ describe('sessions in the console', () => {
     await dialog.getByText('3 live sessions match the filter.').waitFor();
     await dialog.getByText(`User is ${name}`).waitFor();
     await expectAccessible(page);
-    await screenshot(page, 'sessions-end-all');
     const end = dialog.getByRole('button', { name: 'End 3 sessions' });
     await dialog.getByLabel('Type 3 to confirm').fill('2');
     expect(await end.isDisabled()).toBe(true);
@@ -84,8 +82,6 @@ describe('sessions in the console', () => {
     await card.waitFor();
     expect(await page.getByText(other.name).count()).toBe(0);
     await expectAccessible(page);
-    await screenshot(page, 'sessions-own');
-    await screenshot(page, 'sessions-own-phone', phone);
     await page.setViewportSize(phone);
     await card.getByRole('button', { name: `End session of ${name}` }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'End session' }).click();

@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core';
-import { expectAccessible, screenshot, useConsole } from '../support/console';
+import { expectAccessible, useConsole } from '../support/console';
 import { logInAgain, loginAgainDialog, userMenu } from '../support/console-page';
 import { phone } from '../support/screens';
 import { adminEmail } from '../support/service';
@@ -77,7 +77,6 @@ describe('the frame of the console', () => {
     await page.getByRole('dialog').getByPlaceholder('Go to a page or find a user').fill(name);
     await option.waitFor();
     await expectAccessible(page);
-    await screenshot(page, 'palette');
     await option.click();
     await page.getByRole('heading', { name, level: 1 }).waitFor();
   });
@@ -117,7 +116,6 @@ describe('the frame of the console', () => {
     expect(await focused()).not.toBe('Overview');
     await open.click();
     await expectAccessible(page);
-    await screenshot(page, 'navigation-phone', phone);
     await page.setViewportSize(phone);
     await userMenu(page).focus();
     await page.keyboard.press('Tab');
@@ -154,7 +152,6 @@ describe('the frame of the console', () => {
     await warning.getByText(/You will be logged out in [01]:/).waitFor();
     expect(sent).toEqual([]);
     await expectAccessible(page);
-    await screenshot(page, 'idle-warning');
     await page.route('**/auth/check-token', (route) => route.fulfill({ status: 500 }));
     await page.route('**/auth/logout', (route) => route.abort('connectionrefused'));
     await warning.getByRole('button', { name: 'Stay logged in' }).click();

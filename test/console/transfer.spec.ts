@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import type { Download, Page } from 'playwright-core';
 import { expectAccessible, screenshot, useConsole } from '../support/console';
 import { addManyUsers } from '../support/many-users';
-import { phone } from '../support/screens';
 
 const badFile = [
   'user_type;carrier_id;name;email;first_name',
@@ -43,14 +42,12 @@ describe('import and export in the console', () => {
   it('checks a file, imports its good rows, and imports the bad rows after a correction', async () => {
     const page = await subject.login(undefined, '/users/import');
     await page.getByText('Drop a file here').waitFor();
-    await screenshot(page, 'import');
     await expectAccessible(page);
     await drop(page, 'people.csv', badFile);
     await check(page);
     await page.getByText(/^2 rows have errors and will be skipped/).waitFor();
     expect(await usersOf('%')).not.toContain('good-1');
     await screenshot(page, 'import-report');
-    await screenshot(page, 'import-report-phone', phone);
     await expectAccessible(page);
     const file = await downloaded(page, () =>
       page.getByRole('button', { name: 'Download 2 rows for correction' }).click(),
@@ -64,7 +61,6 @@ describe('import and export in the console', () => {
     await page.getByRole('heading', { name: 'Import of 4 rows' }).waitFor();
     await page.getByText('Done', { exact: true }).waitFor();
     expect(await usersOf('good-%')).toEqual(['good-1', 'good-2']);
-    await screenshot(page, 'operation-import');
     await expectAccessible(page);
     const skipped = await downloaded(page, () => page.getByRole('button', { name: 'Download for correction' }).click());
     expect(skipped.text).toMatch(/^import_line,import_errors,.+\r\n3,.*bad-1/);
@@ -110,7 +106,6 @@ describe('import and export in the console', () => {
     await page.getByRole('button', { name: 'Import and export' }).click();
     await page.getByRole('menuitem', { name: 'Export users…' }).click();
     await page.getByText('The file will contain 1,200 users').waitFor();
-    await screenshot(page, 'export');
     await expectAccessible(page);
     const file = await downloaded(page, () => page.getByRole('button', { name: 'Download' }).click());
     expect(file.name).toMatch(/^users-.+\.csv$/);

@@ -32,7 +32,6 @@ describe('users in the console', () => {
     await dialog.getByLabel('First name').fill('Grace');
     await dialog.getByLabel('Carrier', { exact: true }).fill('c1');
     await expectAccessible(page);
-    await screenshot(page, 'user-new');
     await dialog.getByRole('button', { name: 'Create and invite' }).click();
     await dialog.getByRole('textbox', { name: 'User name' }).and(page.locator('[aria-invalid=true]')).waitFor();
     await dialog.getByLabel('User name').fill('grace');
@@ -83,7 +82,7 @@ describe('users in the console', () => {
     await page.getByRole('link', { name: 'lovelace' }).waitFor();
     await expectAccessible(page);
     await screenshot(page, 'users');
-    await screenshot(page, 'users-phone', phone);
+    await screenshot(page, 'users-phone', { viewport: phone });
     await page.setViewportSize(desktop);
     await page.getByRole('button', { name: 'Add filter' }).click();
     await page.getByRole('combobox', { name: 'Field' }).click();
@@ -125,7 +124,6 @@ describe('users in the console', () => {
     await page.getByRole('option', { name: 'Attribute' }).click();
     await page.getByLabel('Name of the attribute').fill('tier');
     await page.getByLabel('Value').fill('gold');
-    await screenshot(page, 'users-filter');
     await page.getByRole('button', { name: 'Apply' }).click();
     await page.getByRole('link', { name: 'hopper' }).waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Remove Attribute tier is gold' }).waitFor();
@@ -163,7 +161,6 @@ describe('users in the console', () => {
       .getByRole('radio', { name: /^Saved version/ })
       .click();
     await expectAccessible(page);
-    await screenshot(page, 'user-versions');
     await dialog.getByRole('button', { name: 'Save my choice' }).click();
     await dialog.waitFor({ state: 'hidden' });
     await page.getByText('The changes are saved.').waitFor();
@@ -179,7 +176,6 @@ describe('users in the console', () => {
     await page.getByRole('tabpanel', { name: 'History' }).getByText('Augusta').waitFor();
     await page.getByRole('tabpanel', { name: 'History' }).getByText('carrier_user').waitFor();
     await expectAccessible(page);
-    await screenshot(page, 'user-history');
     expect((await subject.userOf(user_id)).name).toBe(name);
   });
 
@@ -261,7 +257,6 @@ describe('users in the console', () => {
     await page.getByText('Wrong password').first().waitFor();
     await expectAccessible(page);
     await screenshot(page, 'user-login-check');
-    await screenshot(page, 'user-login-check-phone', phone);
     await page.getByRole('button', { name: 'Unlock' }).click();
     await page.getByRole('heading', { name: 'Nothing prevents this login' }).waitFor();
     await subject.service.login(name);
@@ -277,7 +272,6 @@ describe('users in the console', () => {
     const page = await subject.login(undefined, `/users/${user.user_id}?tab=sessions`);
     await page.getByText('2 in total').waitFor();
     await expectAccessible(page);
-    await screenshot(page, 'user-sessions');
     await page
       .getByRole('button', { name: /^End session of/ })
       .first()
@@ -290,7 +284,6 @@ describe('users in the console', () => {
     await tab(page, 'Second factors');
     await page.getByText('Authenticator app').waitFor();
     await expectAccessible(page);
-    await screenshot(page, 'user-factors');
     await page.getByRole('button', { name: 'Reset second factors' }).click();
     await confirm(page, 'Reset');
     await page.getByText('No second factor').waitFor();

@@ -153,17 +153,16 @@ export async function expectAccessible(page: Page, isWide = false): Promise<void
   await page.setViewportSize(desktop);
 }
 
-/**
- * Writes `docs/images/console/<name>-light.png` and `-dark.png` with `WRITE_SCREENSHOTS=1`, and
- * does nothing otherwise.
- */
-export async function screenshot(page: Page, name: string, viewport = desktop): Promise<void> {
+/** Writes `docs/images/console/<name>.png` with `WRITE_SCREENSHOTS=1`. Does nothing otherwise. */
+export async function screenshot(
+  page: Page,
+  name: string,
+  { colorScheme = 'light', viewport = desktop }: Pick<BrowserContextOptions, 'colorScheme' | 'viewport'> = {},
+): Promise<void> {
   if (process.env['WRITE_SCREENSHOTS'] !== '1') return;
   mkdirSync(images, { recursive: true });
-  await page.setViewportSize(viewport);
-  for (const colorScheme of ['light', 'dark'] as const) {
-    await page.emulateMedia({ colorScheme });
-    await page.screenshot({ path: join(images, `${name}-${colorScheme}.png`) });
-  }
+  await page.setViewportSize(viewport ?? desktop);
+  await page.emulateMedia({ colorScheme });
+  await page.screenshot({ path: join(images, `${name}.png`) });
   await page.emulateMedia({ colorScheme: 'light' });
 }
