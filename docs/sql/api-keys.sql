@@ -1,5 +1,6 @@
 -- The statements of ApiKeysRepository, as they are sent.
 -- Written by `npm run generate` from the examples in test/sql/api-keys.ts.
+-- <columns of find> and <as in find> stand for lines that the page shows at find(…).
 
 -- findActive(hash)
 select
@@ -11,9 +12,7 @@ where keys.token_hash = $1::bytea and (keys.revoked_at is null and keys.suspende
 
 -- findActiveById(other_id)
 select
-  keys.key_id, keys.created_by, keys.user_type, keys.carrier_id, keys.carrier_scope, keys.permissions, keys.expires_at,
-  coalesce(keys.last_used_at <= now() - interval '1 minute', true) as stale,
-  extract(epoch from keys.expires_at - now())::float8 * 1000 as expires_in_ms
+  <columns of findActive>
 from keys
 where keys.key_id = $1::uuid and (keys.revoked_at is null and keys.suspended_at is null and keys.expires_at > now());
 
@@ -56,17 +55,13 @@ where keys.key_id = $1::uuid and (
 
 -- find(other_id, carrierUser)
 select
-  keys.key_id, keys.name, keys.permissions, keys.user_type, keys.carrier_id, keys.carrier_scope,
-  (keys.revoked_at is null and keys.suspended_at is null and keys.expires_at > now()) as active, keys.created_at, keys.created_by, keys.expires_at,
-  keys.last_used_at, host(keys.last_used_ip) as last_used_ip, keys.revoked_at, keys.revoked_by, keys.suspended_at
+  <columns of find>
 from keys
 where keys.key_id = $1::uuid and (keys.user_type = 'carrier' and keys.carrier_id = $2::text);
 
 -- list(administrator, {})
 select
-  keys.key_id, keys.name, keys.permissions, keys.user_type, keys.carrier_id, keys.carrier_scope,
-  (keys.revoked_at is null and keys.suspended_at is null and keys.expires_at > now()) as active, keys.created_at, keys.created_by, keys.expires_at,
-  keys.last_used_at, host(keys.last_used_ip) as last_used_ip, keys.revoked_at, keys.revoked_by, keys.suspended_at,
+  <columns of find>,
   (keys.created_at)::text as cursor_value
 from keys
 where true
@@ -76,9 +71,7 @@ limit 51;
 -- list(limited, { active: 'true', permission: 'user:read', order_by: 'last_used_at' })
 explain (format json)
 select
-  keys.key_id, keys.name, keys.permissions, keys.user_type, keys.carrier_id, keys.carrier_scope,
-  (keys.revoked_at is null and keys.suspended_at is null and keys.expires_at > now()) as active, keys.created_at, keys.created_by, keys.expires_at,
-  keys.last_used_at, host(keys.last_used_ip) as last_used_ip, keys.revoked_at, keys.revoked_by, keys.suspended_at
+  <columns of find>
 from keys
 where (
   (keys.user_type = 'carrier' and keys.carrier_id = any($1::text[]))
@@ -87,9 +80,7 @@ where (
   and ((keys.revoked_at is null and keys.suspended_at is null and keys.expires_at > now()) = $3::boolean)
   and (keys.permissions @> array[$4::text]);
 select
-  keys.key_id, keys.name, keys.permissions, keys.user_type, keys.carrier_id, keys.carrier_scope,
-  (keys.revoked_at is null and keys.suspended_at is null and keys.expires_at > now()) as active, keys.created_at, keys.created_by, keys.expires_at,
-  keys.last_used_at, host(keys.last_used_ip) as last_used_ip, keys.revoked_at, keys.revoked_by, keys.suspended_at,
+  <columns of find>,
   (keys.last_used_at)::text as cursor_value
 from keys
 where (
@@ -102,9 +93,7 @@ where (
 order by keys.last_used_at desc, keys.key_id desc
 limit $5;
 select
-  keys.key_id, keys.name, keys.permissions, keys.user_type, keys.carrier_id, keys.carrier_scope,
-  (keys.revoked_at is null and keys.suspended_at is null and keys.expires_at > now()) as active, keys.created_at, keys.created_by, keys.expires_at,
-  keys.last_used_at, host(keys.last_used_ip) as last_used_ip, keys.revoked_at, keys.revoked_by, keys.suspended_at,
+  <columns of find>,
   (keys.last_used_at)::text as cursor_value
 from keys
 where (

@@ -1,5 +1,6 @@
 -- The statements of CredentialsRepository, as they are sent.
 -- Written by `npm run generate` from the examples in test/sql/credentials.ts.
+-- <columns of find> and <as in find> stand for lines that the page shows at find(…).
 
 -- upsertHash(user_id, '$argon2id$new', null)
 insert into credentials (user_id, password_hash, expires_at, policy_checked)

@@ -1,5 +1,6 @@
 -- The statements of EnrollmentCodesRepository, as they are sent.
 -- Written by `npm run generate` from the examples in test/sql/enrollment-codes.ts.
+-- <columns of find> and <as in find> stand for lines that the page shows at find(…).
 
 -- request(user_id)
 insert into enrollment_codes (user_id, requested_at)

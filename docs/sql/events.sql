@@ -1,5 +1,6 @@
 -- The statements of EventsRepository, as they are sent.
 -- Written by `npm run generate` from the examples in test/sql/events.ts.
+-- <columns of find> and <as in find> stand for lines that the page shows at find(…).
 
 -- insert(eventBase, { id: user_id, carrier_id: 'c1', changes: {} })
 insert into events (
@@ -24,13 +25,10 @@ insert into events (
   target_id, carrier_id, changes, target_version
 )
 select
-  $1, $2::uuid, $3, $4, $5::uuid, $6::uuid,
-  $7::inet, $8,
-  target.id, target.carrier_id, target.changes, target.version
+  <columns of insert>
 from (
   select
-    id,
-    carrier_id,
+    id, carrier_id,
     '{}'::jsonb as changes,
     null::integer as version
   from jsonb_to_recordset($9::jsonb) as row (id uuid, carrier_id text)
@@ -48,63 +46,13 @@ where true
 order by events.occurred_at desc, events.event_id desc
 limit 51;
 
--- list(carrierUser, { event_type: 'login.failed', order_dir: 'asc' })
-select
-  events.event_id, events.event_type, events.occurred_at, events.actor_id, events.actor_type,
-  events.target_type, events.target_id, events.carrier_id, events.operation_id, events.session_id,
-  host(events.ip) as ip, events.request_id, events.changes,
-  (events.occurred_at)::text as cursor_value
-from (
-  select
-    event_id, event_type, occurred_at, actor_id, actor_type, target_type, target_id, carrier_id,
-    operation_id, request_id, changes,
-    case when
-      case raw.actor_type
-        when 'user' then exists (
-          select 1
-          from users acting
-          where acting.user_id = raw.actor_id and (acting.user_type = 'carrier' and acting.carrier_id = $1::text)
-        )
-        when 'key' then exists (
-          select 1
-          from keys acting
-          where acting.key_id = raw.actor_id and (acting.user_type = 'carrier' and acting.carrier_id = $2::text)
-        )
-        else true
-      end then raw.ip end as ip,
-    case when
-      case raw.actor_type
-        when 'user' then exists (
-          select 1
-          from users acting
-          where acting.user_id = raw.actor_id and (acting.user_type = 'carrier' and acting.carrier_id = $3::text)
-        )
-        when 'key' then exists (
-          select 1
-          from keys acting
-          where acting.key_id = raw.actor_id and (acting.user_type = 'carrier' and acting.carrier_id = $4::text)
-        )
-        else true
-      end then raw.session_id end as session_id
-  from events raw
-) events
-where ('carrier' = 'carrier' and events.carrier_id = $5::text)
-  and events.occurred_at > now() - interval '9600 hours'
-  and (events.event_type = $6::text)
-order by events.occurred_at asc, events.event_id asc
-limit $7;
-
 -- list(limited, { ip: '192.0.2.0/24', occurred_at_gt: '2026-11-01T00:00:00Z', count: 'exact' })
 select
-  events.event_id, events.event_type, events.occurred_at, events.actor_id, events.actor_type,
-  events.target_type, events.target_id, events.carrier_id, events.operation_id, events.session_id,
-  host(events.ip) as ip, events.request_id, events.changes,
-  (events.occurred_at)::text as cursor_value
+  <columns of list>
 from (
   select
     event_id, event_type, occurred_at, actor_id, actor_type, target_type, target_id, carrier_id,
-    operation_id, request_id, changes,
-    case when
+    operation_id, request_id, changes, case when
       case raw.actor_type
         when 'user' then exists (
           select 1
@@ -158,10 +106,7 @@ limit $13;
 
 -- list(administrator, { event_id: '01a2035f-8a2f-7897-9812-3de3119431c7', count: 'none' })
 select
-  events.event_id, events.event_type, events.occurred_at, events.actor_id, events.actor_type,
-  events.target_type, events.target_id, events.carrier_id, events.operation_id, events.session_id,
-  host(events.ip) as ip, events.request_id, events.changes,
-  (events.occurred_at)::text as cursor_value
+  <columns of list>
 from events
 where true
   and events.occurred_at > now() - interval '9600 hours'
@@ -169,61 +114,6 @@ where true
     and events.occurred_at between $2::timestamptz and $3::timestamptz)
 order by events.occurred_at desc, events.event_id desc
 limit $4;
-
--- eraseUsers([ user_id ], null)
-select set_config('carrier_identity.erasing', 'on', true);
-update events
-set ip = null
-where true and ip is not null and (
-  (actor_type = 'user' and actor_id = any($1::uuid[]))
-  or (
-    actor_id is null
-    and target_id = any($2::uuid[] || array(
-      select session_id
-      from sessions
-      where user_id = any($3::uuid[])
-    ))
-    and case
-      when target_type = 'session' then target_id = any(array(
-        select session_id
-        from sessions
-        where user_id = any($4::uuid[])
-      ))
-      else target_type in ('user', 'login') and target_id = any($5::uuid[])
-    end
-  )
-);
-update events
-set
-  changes = (
-    select coalesce(jsonb_object_agg(key, value), '{}')
-    from jsonb_each(changes)
-    where event_type || '/' || key = any($1::text[])
-  ),
-  target_version = null
-where true
-  and target_id = any($2::uuid[] || array(
-    select session_id
-    from sessions
-    where user_id = any($3::uuid[])
-  ))
-  and case
-    when target_type = 'session' then target_id = any(array(
-      select session_id
-      from sessions
-      where user_id = any($4::uuid[])
-    ))
-    else target_type in ('user', 'login') and target_id = any($5::uuid[])
-  end
-  and (
-    target_version is not null
-    or exists (
-      select
-      from jsonb_each(changes)
-      where not event_type || '/' || key = any($6::text[])
-    )
-  );
-select set_config('carrier_identity.erasing', 'off', true);
 
 -- eraseUsers([ user_id ], { from: 1970-01-01T00:00:00.000Z, until: 1970-01-01T00:00:00.001Z })
 select set_config('carrier_identity.erasing', 'on', true);

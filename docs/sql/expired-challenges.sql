@@ -1,5 +1,6 @@
 -- The statements of ExpiredChallengesRepository, as they are sent.
 -- Written by `npm run generate` from the examples in test/sql/expired-challenges.ts.
+-- <columns of find> and <as in find> stand for lines that the page shows at find(…).
 
 -- take(1000)
 with expired as (
@@ -15,10 +16,7 @@ with expired as (
   returning user_id, ip, user_agent, created_at
 )
 select
-  expired.user_id,
-  host(expired.ip) as ip,
-  expired.user_agent,
-  expired.created_at,
+  expired.user_id, host(expired.ip) as ip, expired.user_agent, expired.created_at,
   coalesce(
     user_logins.last_login_at >= expired.created_at and user_logins.last_login_ip = expired.ip,
     false

@@ -1,5 +1,6 @@
 -- The statements of ExportLinksRepository, as they are sent.
 -- Written by `npm run generate` from the examples in test/sql/export-links.ts.
+-- <columns of find> and <as in find> stand for lines that the page shows at find(…).
 
 -- put(other_id, hash, { status: 'active' }, 60)
 insert into export_links (session_id, token_hash, query, expires_at)

@@ -1,5 +1,6 @@
 -- The statements of FactorOwnersRepository, as they are sent.
 -- Written by `npm run generate` from the examples in test/sql/factor-owners.ts.
+-- <columns of find> and <as in find> stand for lines that the page shows at find(…).
 
 -- lock(user_id)
 select 1

@@ -1,5 +1,6 @@
 -- The statements of FactorUpkeepRepository, as they are sent.
 -- Written by `npm run generate` from the examples in test/sql/factor-upkeep.ts.
+-- <columns of find> and <as in find> stand for lines that the page shows at find(…).
 
 -- removeExpired(500)
 delete from second_factors

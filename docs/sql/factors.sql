@@ -1,5 +1,6 @@
 -- The statements of FactorsRepository, as they are sent.
 -- Written by `npm run generate` from the examples in test/sql/factors.ts.
+-- <columns of find> and <as in find> stand for lines that the page shows at find(…).
 
 -- list(user_id)
 select factor_id, user_id, kind, name, created_at, last_used_at, aaguid, (confirmed_at is not null) as confirmed

@@ -1,5 +1,6 @@
 -- The statements of HashCostsRepository, as they are sent.
 -- Written by `npm run generate` from the examples in test/sql/hash-costs.ts.
+-- <columns of find> and <as in find> stand for lines that the page shows at find(…).
 
 -- list()
 select computation, cost

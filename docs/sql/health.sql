@@ -1,5 +1,6 @@
 -- The statements of HealthRepository, as they are sent.
 -- Written by `npm run generate` from the examples in test/sql/health.ts.
+-- <columns of find> and <as in find> stand for lines that the page shows at find(…).
 
 -- ping()
 select 1;

@@ -1,5 +1,6 @@
 -- The statements of IdempotencyRepository, as they are sent.
 -- Written by `npm run generate` from the examples in test/sql/idempotency.ts.
+-- <columns of find> and <as in find> stand for lines that the page shows at find(…).
 
 -- reserve({ user_id: user_id, actor_type: 'user', method: 'POST', path: '/user/create', key_hash...
 insert into idempotency_keys as kept (

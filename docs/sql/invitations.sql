@@ -1,10 +1,10 @@
 -- The statements of InvitationsRepository, as they are sent.
 -- Written by `npm run generate` from the examples in test/sql/invitations.ts.
+-- <columns of find> and <as in find> stand for lines that the page shows at find(…).
 
 -- listLinks([ user_id ])
 select
-  users.user_id,
-  users.email,
+  users.user_id, users.email,
   case
     when users.status = 'active' then 'voided'
     when link.user_id is null then 'none'

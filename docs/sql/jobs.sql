@@ -1,5 +1,6 @@
 -- The statements of JobsRepository, as they are sent.
 -- Written by `npm run generate` from the examples in test/sql/jobs.ts.
+-- <columns of find> and <as in find> stand for lines that the page shows at find(…).
 
 -- add('mail', [ { payload: { mail: 'password-changed' }, key: 'example', delay_seconds: 60 } ], 0)
 select count(*)

@@ -1,5 +1,6 @@
 -- The statements of LoginAttemptsRepository, as they are sent.
 -- Written by `npm run generate` from the examples in test/sql/login-attempts.ts.
+-- <columns of find> and <as in find> stand for lines that the page shows at find(…).
 
 -- begin(other_id, { account: user_id, user_id: user_id, address: '192.0.2.1' })
 insert into login_attempts as counter (account, address, pending, used_on)
@@ -24,16 +25,14 @@ select
   current_date
 on conflict (account, address) do update set (failures, locked_until, pending, used_on) = (
   select
-    settled.failures,
-    settled.locked_until,
+    settled.failures, settled.locked_until,
     case
       when coalesce(settled.locked_until <= settled.moment, true)
       and (select count(*) from jsonb_object_keys(settled.pending))
       < greatest(1, $11::integer - settled.failures)
       then settled.pending || jsonb_build_object($12::text, extract(epoch from clock_timestamp()))
       else settled.pending
-    end,
-    current_date
+    end, current_date
   from (
     select
       moment,
@@ -60,8 +59,7 @@ on conflict (account, address) do update set (failures, locked_until, pending, u
 )
 returning
   $22::text as attempt_id,
-  account,
-  address,
+  account, address,
   clock_timestamp() as began_at,
   pending ? $23::text as admitted,
   failures,
@@ -75,8 +73,7 @@ select
   address,
   case
     when address = $2::text and address <> '' then now() + $3::integer * interval '1 day'
-  end,
-  current_date
+  end, current_date
 from unnest($4::text[]) address
 on conflict (account, address) do update set
   failures = 0,
@@ -124,29 +121,14 @@ set (failures, locked_until, pending, used_on) = (
       then timestamptz '9999-12-31 23:59:59.999Z'
       when settled.failures + 1 >= $2::integer
       then settled.moment + least($3::integer, $4::integer * power(2, settled.failures + 1 - $5::integer)) * interval '1 second'
-    end,
-    settled.pending,
-    current_date
+    end, settled.pending, current_date
   from (
     select
-      moment,
-      counter.failures + lost.count as failures,
-      lost.pending,
-      case
-        when lost.count = 0 then counter.locked_until
-        else greatest(counter.locked_until, case
-          when counter.failures + lost.count >= $6::integer
-          then timestamptz '9999-12-31 23:59:59.999Z'
-          when counter.failures + lost.count >= $7::integer
-          then to_timestamp(lost.latest + $8::integer) + least($9::integer, $10::integer * power(2, counter.failures + lost.count - $11::integer)) * interval '1 second'
-        end)
-      end as locked_until
+      <columns of begin>
     from (select clock_timestamp() as moment) clock,
       lateral (
         select
-          coalesce(jsonb_object_agg(key, value::float8) filter (where not (value::float8 <= extract(epoch from moment) - $12::integer)), '{}') as pending,
-          (count(*) filter (where value::float8 <= extract(epoch from moment) - $13::integer))::integer as count,
-          max(value::float8) filter (where value::float8 <= extract(epoch from moment) - $14::integer) as latest
+          <columns of begin>
         from jsonb_each_text(counter.pending - $15::text)
       ) lost
   ) settled

@@ -1,5 +1,6 @@
 -- The statements of LoginChallengesRepository, as they are sent.
 -- Written by `npm run generate` from the examples in test/sql/login-challenges.ts.
+-- <columns of find> and <as in find> stand for lines that the page shows at find(…).
 
 -- insert(challenge, 5)
 with surplus as (
@@ -17,8 +18,7 @@ with surplus as (
     ))
 )
 insert into login_challenges (
-  challenge_hash, user_id, password_changed_at, counter_address, renewal, token_grant, ip, user_agent,
-  expires_at
+  challenge_hash, user_id, password_changed_at, counter_address, renewal, token_grant, ip, user_agent, expires_at
 )
 values (
   $5::bytea,
@@ -34,8 +34,7 @@ values (
 
 -- find(hash, 5)
 select
-  challenge_hash, user_id, login_challenges.password_changed_at, counter_address, renewal, token_grant,
-  users.carrier_id
+  challenge_hash, user_id, login_challenges.password_changed_at, counter_address, renewal, token_grant, users.carrier_id
 from login_challenges
 join users using (user_id)
 where challenge_hash = $1::bytea

@@ -1,5 +1,6 @@
 -- The statements of LoginsRepository, as they are sent.
 -- Written by `npm run generate` from the examples in test/sql/logins.ts.
+-- <columns of find> and <as in find> stand for lines that the page shows at find(…).
 
 -- findClaimed({ login: 'user@example.com' })
 select users.user_id, users.carrier_id
@@ -21,37 +22,12 @@ limit 1;
 
 -- find(user_id)
 select
-  users.user_id,
-  users.user_type,
-  users.name,
-  users.email,
-  users.email_pending,
-  users.email_verified_at,
-  users.first_name,
-  users.last_name,
-  users.phone,
-  users.job_title,
-  users.locale,
-  users.timezone,
-  users.carrier_id,
-  users.carrier_scope,
-  users.roles,
-  users.status,
-  users.allowed_ips,
-  users.attributes,
-  users.must_change_password,
-  users.second_factors,
-  users.second_factor_required_from,
-  users.created_at,
-  users.created_by,
-  users.updated_at,
-  user_logins.last_login_at,
-  host(user_logins.last_login_ip) as last_login_ip,
-  user_seen.last_seen_at,
-  users.password_changed_at,
-  users.locked_until,
-  users.deleted_at,
-  users.version,
+  users.user_id, users.user_type, users.name, users.email, users.email_pending, users.email_verified_at,
+  users.first_name, users.last_name, users.phone, users.job_title, users.locale, users.timezone, users.carrier_id,
+  users.carrier_scope, users.roles, users.status, users.allowed_ips, users.attributes, users.must_change_password,
+  users.second_factors, users.second_factor_required_from, users.created_at, users.created_by, users.updated_at,
+  user_logins.last_login_at, host(user_logins.last_login_ip) as last_login_ip, user_seen.last_seen_at,
+  users.password_changed_at, users.locked_until, users.deleted_at, users.version,
   coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
   (users.second_factors = '{}' and (
     coalesce(users.second_factor_required_from <= now(), false)
@@ -72,49 +48,7 @@ where users.user_id = $1::uuid and users.deleted_at is null;
 
 -- find(null)
 select
-  users.user_id,
-  users.user_type,
-  users.name,
-  users.email,
-  users.email_pending,
-  users.email_verified_at,
-  users.first_name,
-  users.last_name,
-  users.phone,
-  users.job_title,
-  users.locale,
-  users.timezone,
-  users.carrier_id,
-  users.carrier_scope,
-  users.roles,
-  users.status,
-  users.allowed_ips,
-  users.attributes,
-  users.must_change_password,
-  users.second_factors,
-  users.second_factor_required_from,
-  users.created_at,
-  users.created_by,
-  users.updated_at,
-  user_logins.last_login_at,
-  host(user_logins.last_login_ip) as last_login_ip,
-  user_seen.last_seen_at,
-  users.password_changed_at,
-  users.locked_until,
-  users.deleted_at,
-  users.version,
-  coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
-  (users.second_factors = '{}' and (
-    coalesce(users.second_factor_required_from <= now(), false)
-    or users.roles && array(select roles.name from roles where roles.second_factor_required_from <= now())
-  )) as must_enroll_second_factor,
-  case
-    when users.status <> 'invited' and (credentials.expires_at is null or credentials.expires_at > now())
-    then credentials.password_hash
-  end as password_hash,
-  users.status <> 'active' as rejected,
-  coalesce(credentials.policy_checked, false) as policy_checked,
-  credentials.expires_at is not null as initial
+  <columns of find>
 from users
 join user_logins on user_logins.user_id = users.user_id
 join user_seen on user_seen.user_id = users.user_id
@@ -129,8 +63,7 @@ select
     when cardinality(allowed_ips) > 0 and not coalesce($2::inet <<= any(allowed_ips), false)
     then 'auth.ip_not_allowed'
   end as rejection,
-  second_factors,
-  carrier_id,
+  second_factors, carrier_id,
   array(
     select distinct unnest(roles.permissions) from roles where roles.name = any(users.roles)
   ) as permissions,
@@ -150,8 +83,7 @@ select
     when cardinality(allowed_ips) > 0 and not coalesce($1::inet <<= any(allowed_ips), false)
     then 'auth.ip_not_allowed'
   end as rejection,
-  second_factors,
-  carrier_id,
+  second_factors, carrier_id,
   array(
     select distinct unnest(roles.permissions) from roles where roles.name = any(users.roles)
   ) as permissions,
@@ -171,8 +103,7 @@ select
     when cardinality(allowed_ips) > 0 and not coalesce($2::inet <<= any(allowed_ips), false)
     then 'auth.ip_not_allowed'
   end as rejection,
-  second_factors,
-  carrier_id,
+  second_factors, carrier_id,
   array(
     select distinct unnest(roles.permissions) from roles where roles.name = any(users.roles)
   ) as permissions,
@@ -213,37 +144,12 @@ with
     returning user_seen.user_id, user_seen.last_seen_at
   )
 select
-  users.user_id,
-  users.user_type,
-  users.name,
-  users.email,
-  users.email_pending,
-  users.email_verified_at,
-  users.first_name,
-  users.last_name,
-  users.phone,
-  users.job_title,
-  users.locale,
-  users.timezone,
-  users.carrier_id,
-  users.carrier_scope,
-  users.roles,
-  users.status,
-  users.allowed_ips,
-  users.attributes,
-  users.must_change_password,
-  users.second_factors,
-  users.second_factor_required_from,
-  users.created_at,
-  users.created_by,
-  users.updated_at,
-  user_logins.last_login_at,
-  host(user_logins.last_login_ip) as last_login_ip,
-  user_seen.last_seen_at,
-  users.password_changed_at,
-  users.locked_until,
-  users.deleted_at,
-  users.version,
+  users.user_id, users.user_type, users.name, users.email, users.email_pending, users.email_verified_at,
+  users.first_name, users.last_name, users.phone, users.job_title, users.locale, users.timezone, users.carrier_id,
+  users.carrier_scope, users.roles, users.status, users.allowed_ips, users.attributes, users.must_change_password,
+  users.second_factors, users.second_factor_required_from, users.created_at, users.created_by, users.updated_at,
+  user_logins.last_login_at, host(user_logins.last_login_ip) as last_login_ip, user_seen.last_seen_at,
+  users.password_changed_at, users.locked_until, users.deleted_at, users.version,
   coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
   (users.second_factors = '{}' and (
     coalesce(users.second_factor_required_from <= now(), false)
@@ -282,8 +188,7 @@ select
   target.id, target.carrier_id, target.changes, target.version
 from (
   select
-    user_id as id,
-    carrier_id,
+    user_id as id, carrier_id,
     '{"must_change_password": {"before": false, "after": true}}'::jsonb as changes,
     version
   from demanded

@@ -1,5 +1,6 @@
 -- The statements of MailsRepository, as they are sent.
 -- Written by `npm run generate` from the examples in test/sql/mails.ts.
+-- <columns of find> and <as in find> stand for lines that the page shows at find(…).
 
 -- find(other_id, limited)
 select
@@ -10,19 +11,13 @@ from (
     jobs.job_id as mail_id,
     jobs.payload ->> 'mail' as kind,
     case jobs.state when 'running' then 'sending' else jobs.state end as state,
-    users.user_id,
-    users.user_type,
-    users.name,
-    users.carrier_id,
+    users.user_id, users.user_type, users.name, users.carrier_id,
     coalesce(
       jobs.payload ->> 'email',
       case when jobs.payload ->> 'mail' = 'email-confirmation' then users.email_pending end,
       users.email
     ) as recipient,
-    jobs.attempts,
-    jobs.last_error,
-    jobs.created_at,
-    jobs.next_attempt_at
+    jobs.attempts, jobs.last_error, jobs.created_at, jobs.next_attempt_at
   from (
     select
       ('00000000-0000-8000-8000-' || lpad(to_hex(job.id), 12, '0'))::uuid as job_id,
@@ -33,8 +28,7 @@ from (
         when job.attempts > 0 then 'retrying'
         else 'waiting'
       end as state,
-      job.attempts,
-      job.last_error,
+      job.attempts, job.last_error,
       job.created_at::timestamptz(3) as created_at,
       case
         when job.locked_at is null and job.attempts < job.max_attempts then job.run_at::timestamptz(3)
@@ -56,44 +50,7 @@ select
   mails.attempts, mails.last_error, mails.created_at, mails.next_attempt_at,
   (mails.created_at)::text as cursor_value
 from (
-  select
-    jobs.job_id as mail_id,
-    jobs.payload ->> 'mail' as kind,
-    case jobs.state when 'running' then 'sending' else jobs.state end as state,
-    users.user_id,
-    users.user_type,
-    users.name,
-    users.carrier_id,
-    coalesce(
-      jobs.payload ->> 'email',
-      case when jobs.payload ->> 'mail' = 'email-confirmation' then users.email_pending end,
-      users.email
-    ) as recipient,
-    jobs.attempts,
-    jobs.last_error,
-    jobs.created_at,
-    jobs.next_attempt_at
-  from (
-    select
-      ('00000000-0000-8000-8000-' || lpad(to_hex(job.id), 12, '0'))::uuid as job_id,
-      job.payload,
-      case
-        when job.locked_at is not null then 'running'
-        when job.attempts >= job.max_attempts then 'failed'
-        when job.attempts > 0 then 'retrying'
-        else 'waiting'
-      end as state,
-      job.attempts,
-      job.last_error,
-      job.created_at::timestamptz(3) as created_at,
-      case
-        when job.locked_at is null and job.attempts < job.max_attempts then job.run_at::timestamptz(3)
-      end as next_attempt_at
-    from graphile_worker._private_jobs job
-    join graphile_worker._private_tasks task on task.id = job.task_id
-    where task.identifier = $1
-  ) jobs
-  join users on users.user_id = (jobs.payload ->> 'user_id')::uuid and users.deleted_at is null
+  <as in find>
 ) mails
 where true
 order by mails.created_at desc, mails.mail_id desc
@@ -105,91 +62,15 @@ select
   mails.mail_id, mails.kind, mails.state, mails.user_id, mails.name, mails.carrier_id, mails.recipient,
   mails.attempts, mails.last_error, mails.created_at, mails.next_attempt_at
 from (
-  select
-    jobs.job_id as mail_id,
-    jobs.payload ->> 'mail' as kind,
-    case jobs.state when 'running' then 'sending' else jobs.state end as state,
-    users.user_id,
-    users.user_type,
-    users.name,
-    users.carrier_id,
-    coalesce(
-      jobs.payload ->> 'email',
-      case when jobs.payload ->> 'mail' = 'email-confirmation' then users.email_pending end,
-      users.email
-    ) as recipient,
-    jobs.attempts,
-    jobs.last_error,
-    jobs.created_at,
-    jobs.next_attempt_at
-  from (
-    select
-      ('00000000-0000-8000-8000-' || lpad(to_hex(job.id), 12, '0'))::uuid as job_id,
-      job.payload,
-      case
-        when job.locked_at is not null then 'running'
-        when job.attempts >= job.max_attempts then 'failed'
-        when job.attempts > 0 then 'retrying'
-        else 'waiting'
-      end as state,
-      job.attempts,
-      job.last_error,
-      job.created_at::timestamptz(3) as created_at,
-      case
-        when job.locked_at is null and job.attempts < job.max_attempts then job.run_at::timestamptz(3)
-      end as next_attempt_at
-    from graphile_worker._private_jobs job
-    join graphile_worker._private_tasks task on task.id = job.task_id
-    where task.identifier = $1
-  ) jobs
-  join users on users.user_id = (jobs.payload ->> 'user_id')::uuid and users.deleted_at is null
+  <as in find>
 ) mails
 where (mails.user_type = 'carrier' and mails.carrier_id = $2::text)
   and (mails.state = any($3::text[]))
   and mails.recipient ilike $4::text;
 select
-  mails.mail_id, mails.kind, mails.state, mails.user_id, mails.name, mails.carrier_id, mails.recipient,
-  mails.attempts, mails.last_error, mails.created_at, mails.next_attempt_at,
-  (mails.created_at)::text as cursor_value
+  <columns of list>
 from (
-  select
-    jobs.job_id as mail_id,
-    jobs.payload ->> 'mail' as kind,
-    case jobs.state when 'running' then 'sending' else jobs.state end as state,
-    users.user_id,
-    users.user_type,
-    users.name,
-    users.carrier_id,
-    coalesce(
-      jobs.payload ->> 'email',
-      case when jobs.payload ->> 'mail' = 'email-confirmation' then users.email_pending end,
-      users.email
-    ) as recipient,
-    jobs.attempts,
-    jobs.last_error,
-    jobs.created_at,
-    jobs.next_attempt_at
-  from (
-    select
-      ('00000000-0000-8000-8000-' || lpad(to_hex(job.id), 12, '0'))::uuid as job_id,
-      job.payload,
-      case
-        when job.locked_at is not null then 'running'
-        when job.attempts >= job.max_attempts then 'failed'
-        when job.attempts > 0 then 'retrying'
-        else 'waiting'
-      end as state,
-      job.attempts,
-      job.last_error,
-      job.created_at::timestamptz(3) as created_at,
-      case
-        when job.locked_at is null and job.attempts < job.max_attempts then job.run_at::timestamptz(3)
-      end as next_attempt_at
-    from graphile_worker._private_jobs job
-    join graphile_worker._private_tasks task on task.id = job.task_id
-    where task.identifier = $1
-  ) jobs
-  join users on users.user_id = (jobs.payload ->> 'user_id')::uuid and users.deleted_at is null
+  <as in find>
 ) mails
 where (mails.user_type = 'carrier' and mails.carrier_id = $2::text)
   and (mails.state = any($3::text[]))
@@ -200,23 +81,6 @@ limit $5;
 -- countByState()
 select case jobs.state when 'running' then 'sending' else jobs.state end as state, count(*)::integer as count
 from (
-  select
-    ('00000000-0000-8000-8000-' || lpad(to_hex(job.id), 12, '0'))::uuid as job_id,
-    job.payload,
-    case
-      when job.locked_at is not null then 'running'
-      when job.attempts >= job.max_attempts then 'failed'
-      when job.attempts > 0 then 'retrying'
-      else 'waiting'
-    end as state,
-    job.attempts,
-    job.last_error,
-    job.created_at::timestamptz(3) as created_at,
-    case
-      when job.locked_at is null and job.attempts < job.max_attempts then job.run_at::timestamptz(3)
-    end as next_attempt_at
-  from graphile_worker._private_jobs job
-  join graphile_worker._private_tasks task on task.id = job.task_id
-  where task.identifier = $1
+  <as in find>
 ) jobs
 group by 1;

@@ -1,5 +1,6 @@
 -- The statements of OperationBatchesRepository, as they are sent.
 -- Written by `npm run generate` from the examples in test/sql/operation-batches.ts.
+-- <columns of find> and <as in find> stand for lines that the page shows at find(…).
 
 -- findTurn([ other_id ], [ operation_id ])
 select operation_id
@@ -138,8 +139,7 @@ SELECT "OperationBatchEntity"."operation_id" AS "OperationBatchEntity_operation_
 
 -- countUnfinished()
 select
-  kind,
-  status,
+  kind, status,
   count(*)::integer as count,
   sum(processed)::float8 as processed,
   sum(total - processed)::float8 as remaining,

@@ -1,5 +1,6 @@
 -- The statements of OperationRetentionRepository, as they are sent.
 -- Written by `npm run generate` from the examples in test/sql/operation-retention.ts.
+-- <columns of find> and <as in find> stand for lines that the page shows at find(…).
 
 -- removeOld(90, 100)
 delete from operations

@@ -1,5 +1,6 @@
 -- The statements of OperationsRepository, as they are sent.
 -- Written by `npm run generate` from the examples in test/sql/operations.ts.
+-- <columns of find> and <as in find> stand for lines that the page shows at find(…).
 
 -- insert(operation)
 insert into operations (
@@ -63,12 +64,7 @@ where operation_id = $1::uuid
 
 -- list({ scope: administrator, permissions: [ 'user:update' ] }, {})
 select
-  operations.operation_id, operations.kind, operations.permission, operations.status, operations.actor_type,
-  operations.actor_id, operations.session_id, host(operations.ip) as ip, operations.request_id,
-  operations.request, operations.total, operations.processed, operations.changed, operations.unchanged,
-  operations.skipped_count, operations.skipped_reasons, operations.skipped, operations.counts,
-  operations.error_code, operations.undo_of, operations.undone_by, operations.created_at, operations.started_at,
-  operations.progressed_at, operations.finished_at, operations.undo_until,
+  <columns of find>,
   (operations.created_at)::text as cursor_value
 from operations
 where operations.permission = any($1::text[])
@@ -81,12 +77,7 @@ limit $5;
 
 -- list({ scope: limited, permissions: [ 'user:update' ] }, { kind_in: 'change,undo', status: 'do...
 select
-  operations.operation_id, operations.kind, operations.permission, operations.status, operations.actor_type,
-  operations.actor_id, operations.session_id, host(operations.ip) as ip, operations.request_id,
-  operations.request, operations.total, operations.processed, operations.changed, operations.unchanged,
-  operations.skipped_count, operations.skipped_reasons, operations.skipped, operations.counts,
-  operations.error_code, operations.undo_of, operations.undone_by, operations.created_at, operations.started_at,
-  operations.progressed_at, operations.finished_at, operations.undo_until,
+  <columns of find>,
   (operations.created_at)::text as cursor_value
 from operations
 where operations.permission = any($1::text[])
@@ -101,24 +92,14 @@ limit $7;
 
 -- findToRun(operation_id)
 select
-  operations.operation_id, operations.kind, operations.permission, operations.status, operations.actor_type,
-  operations.actor_id, operations.session_id, host(operations.ip) as ip, operations.request_id,
-  operations.request, operations.total, operations.processed, operations.changed, operations.unchanged,
-  operations.skipped_count, operations.skipped_reasons, operations.skipped, operations.counts,
-  operations.error_code, operations.undo_of, operations.undone_by, operations.created_at, operations.started_at,
-  operations.progressed_at, operations.finished_at, operations.undo_until
+  <columns of find>
 from operations
 where operation_id = $1::uuid;
 
 -- lock(operation_id, 'skip')
 select pg_try_advisory_xact_lock(hashtextextended($1, 0)) as locked;
 select
-  operations.operation_id, operations.kind, operations.permission, operations.status, operations.actor_type,
-  operations.actor_id, operations.session_id, host(operations.ip) as ip, operations.request_id,
-  operations.request, operations.total, operations.processed, operations.changed, operations.unchanged,
-  operations.skipped_count, operations.skipped_reasons, operations.skipped, operations.counts,
-  operations.error_code, operations.undo_of, operations.undone_by, operations.created_at, operations.started_at,
-  operations.progressed_at, operations.finished_at, operations.undo_until
+  <columns of find>
 from operations
 where operation_id = $1::uuid
 for update skip locked;
@@ -126,12 +107,7 @@ for update skip locked;
 -- lock(operation_id, 'wait')
 select pg_advisory_xact_lock(hashtextextended($1, 0)), true as locked;
 select
-  operations.operation_id, operations.kind, operations.permission, operations.status, operations.actor_type,
-  operations.actor_id, operations.session_id, host(operations.ip) as ip, operations.request_id,
-  operations.request, operations.total, operations.processed, operations.changed, operations.unchanged,
-  operations.skipped_count, operations.skipped_reasons, operations.skipped, operations.counts,
-  operations.error_code, operations.undo_of, operations.undone_by, operations.created_at, operations.started_at,
-  operations.progressed_at, operations.finished_at, operations.undo_until
+  <columns of find>
 from operations
 where operation_id = $1::uuid
 for update;

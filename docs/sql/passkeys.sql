@@ -1,5 +1,6 @@
 -- The statements of PasskeysRepository, as they are sent.
 -- Written by `npm run generate` from the examples in test/sql/passkeys.ts.
+-- <columns of find> and <as in find> stand for lines that the page shows at find(…).
 
 -- find(hash, 'example.net')
 select factor_id, user_id, public_key, backup_eligible

@@ -1,5 +1,6 @@
 -- The statements of RateLimitsRepository, as they are sent.
 -- Written by `npm run generate` from the examples in test/sql/rate-limits.ts.
+-- <columns of find> and <as in find> stand for lines that the page shows at find(…).
 
 -- add(hash, 1, 60)
 insert into rate_limits as counter (key, hits, ends_at)

@@ -1,5 +1,6 @@
 -- The statements of RolesRepository, as they are sent.
 -- Written by `npm run generate` from the examples in test/sql/roles.ts.
+-- <columns of find> and <as in find> stand for lines that the page shows at find(…).
 
 -- listAll()
 select name, description, user_types, permissions, may_grant, second_factor_required_from, built_in, version

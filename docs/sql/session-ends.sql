@@ -1,5 +1,6 @@
 -- The statements of SessionEndsRepository, as they are sent.
 -- Written by `npm run generate` from the examples in test/sql/session-ends.ts.
+-- <columns of find> and <as in find> stand for lines that the page shows at find(…).
 
 -- endOne(other_id, { scope: limited, others: true }, [ 'administrator' ], eventBase)
 with
@@ -35,8 +36,7 @@ with
       target.id, target.carrier_id, target.changes, target.version
     from (
       select
-        session_id as id,
-        carrier_id,
+        session_id as id, carrier_id,
         jsonb_build_object(
           'user_id', jsonb_build_object('before', user_id),
           'ended_reason', jsonb_build_object('after', ended_reason)
@@ -69,32 +69,10 @@ with
   ),
   -- Ends the sessions. A trigger notifies all instances.
   ended as (
-    update sessions
-    set ended_at = now(), ended_reason = found.reason, ended_by = $10::uuid
-    from found
-    where sessions.session_id = found.session_id
-    returning sessions.session_id, sessions.user_id, sessions.carrier_id, sessions.ended_reason
+    <as in endOne>
   ),
   recorded as (
-    insert into events (
-      event_type, actor_id, actor_type, target_type, operation_id, session_id, ip, request_id,
-      target_id, carrier_id, changes, target_version
-    )
-    select
-      $11, $12::uuid, $13, $14, $15::uuid, $16::uuid,
-      $17::inet, $18,
-      target.id, target.carrier_id, target.changes, target.version
-    from (
-      select
-        session_id as id,
-        carrier_id,
-        jsonb_build_object(
-          'user_id', jsonb_build_object('before', user_id),
-          'ended_reason', jsonb_build_object('after', ended_reason)
-        ) as changes,
-        null::integer as version
-      from ended
-    ) target
+    <as in endOne>
   )
 select count(*)::integer as count from ended;
 
@@ -114,32 +92,10 @@ with
   ),
   -- Ends the sessions. A trigger notifies all instances.
   ended as (
-    update sessions
-    set ended_at = now(), ended_reason = found.reason, ended_by = $4::uuid
-    from found
-    where sessions.session_id = found.session_id
-    returning sessions.session_id, sessions.user_id, sessions.carrier_id, sessions.ended_reason
+    <as in endOne>
   ),
   recorded as (
-    insert into events (
-      event_type, actor_id, actor_type, target_type, operation_id, session_id, ip, request_id,
-      target_id, carrier_id, changes, target_version
-    )
-    select
-      $5, $6::uuid, $7, $8, $9::uuid, $10::uuid,
-      $11::inet, $12,
-      target.id, target.carrier_id, target.changes, target.version
-    from (
-      select
-        session_id as id,
-        carrier_id,
-        jsonb_build_object(
-          'user_id', jsonb_build_object('before', user_id),
-          'ended_reason', jsonb_build_object('after', ended_reason)
-        ) as changes,
-        null::integer as version
-      from ended
-    ) target
+    <as in endOne>
   )
 select count(*)::integer as count from ended;
 
@@ -160,32 +116,10 @@ with
   ),
   -- Ends the sessions. A trigger notifies all instances.
   ended as (
-    update sessions
-    set ended_at = now(), ended_reason = found.reason, ended_by = $5::uuid
-    from found
-    where sessions.session_id = found.session_id
-    returning sessions.session_id, sessions.user_id, sessions.carrier_id, sessions.ended_reason
+    <as in endOne>
   ),
   recorded as (
-    insert into events (
-      event_type, actor_id, actor_type, target_type, operation_id, session_id, ip, request_id,
-      target_id, carrier_id, changes, target_version
-    )
-    select
-      $6, $7::uuid, $8, $9, $10::uuid, $11::uuid,
-      $12::inet, $13,
-      target.id, target.carrier_id, target.changes, target.version
-    from (
-      select
-        session_id as id,
-        carrier_id,
-        jsonb_build_object(
-          'user_id', jsonb_build_object('before', user_id),
-          'ended_reason', jsonb_build_object('after', ended_reason)
-        ) as changes,
-        null::integer as version
-      from ended
-    ) target
+    <as in endOne>
   )
 select count(*)::integer as count from ended;
 
@@ -214,32 +148,10 @@ with
   ),
   -- Ends the sessions. A trigger notifies all instances.
   ended as (
-    update sessions
-    set ended_at = now(), ended_reason = found.reason, ended_by = $4::uuid
-    from found
-    where sessions.session_id = found.session_id
-    returning sessions.session_id, sessions.user_id, sessions.carrier_id, sessions.ended_reason
+    <as in endOne>
   ),
   recorded as (
-    insert into events (
-      event_type, actor_id, actor_type, target_type, operation_id, session_id, ip, request_id,
-      target_id, carrier_id, changes, target_version
-    )
-    select
-      $5, $6::uuid, $7, $8, $9::uuid, $10::uuid,
-      $11::inet, $12,
-      target.id, target.carrier_id, target.changes, target.version
-    from (
-      select
-        session_id as id,
-        carrier_id,
-        jsonb_build_object(
-          'user_id', jsonb_build_object('before', user_id),
-          'ended_reason', jsonb_build_object('after', ended_reason)
-        ) as changes,
-        null::integer as version
-      from ended
-    ) target
+    <as in endOne>
   )
 select count(*)::integer as count from ended;
 
@@ -266,32 +178,10 @@ with
   ),
   -- Ends the sessions. A trigger notifies all instances.
   ended as (
-    update sessions
-    set ended_at = now(), ended_reason = found.reason, ended_by = $6::uuid
-    from found
-    where sessions.session_id = found.session_id
-    returning sessions.session_id, sessions.user_id, sessions.carrier_id, sessions.ended_reason
+    <as in endOne>
   ),
   recorded as (
-    insert into events (
-      event_type, actor_id, actor_type, target_type, operation_id, session_id, ip, request_id,
-      target_id, carrier_id, changes, target_version
-    )
-    select
-      $7, $8::uuid, $9, $10, $11::uuid, $12::uuid,
-      $13::inet, $14,
-      target.id, target.carrier_id, target.changes, target.version
-    from (
-      select
-        session_id as id,
-        carrier_id,
-        jsonb_build_object(
-          'user_id', jsonb_build_object('before', user_id),
-          'ended_reason', jsonb_build_object('after', ended_reason)
-        ) as changes,
-        null::integer as version
-      from ended
-    ) target
+    <as in endOne>
   )
 select count(*)::integer as count from ended;
 

@@ -1,5 +1,6 @@
 -- The statements of SessionsRepository, as they are sent.
 -- Written by `npm run generate` from the examples in test/sql/sessions.ts.
+-- <columns of find> and <as in find> stand for lines that the page shows at find(…).
 
 -- insert(session)
 insert into sessions (
@@ -45,10 +46,7 @@ where sessions.session_id = $1::uuid and (
 
 -- find(other_id, { scope: limited, others: false })
 select
-  sessions.session_id, sessions.user_id, sessions.user_type, users.name, sessions.carrier_id,
-  sessions.created_at, sessions.last_seen_at, sessions.expires_at, coalesce(sessions.auth_time, sessions.created_at) as auth_time, sessions.amr,
-  host(sessions.ip) as ip, sessions.user_agent,
-  (sessions.ended_at is null and sessions.expires_at > now()) as active, sessions.ended_at, sessions.ended_reason, sessions.ended_by
+  <columns of find>
 from sessions
 join session_search on session_search.session_id = sessions.session_id
 join users on users.user_id = sessions.user_id
@@ -56,10 +54,7 @@ where sessions.session_id = $1::uuid and session_search.user_id = $2::uuid and s
 
 -- list({ scope: administrator, others: true }, {}, user_id)
 select
-  sessions.session_id, sessions.user_id, sessions.user_type, users.name, sessions.carrier_id,
-  sessions.created_at, sessions.last_seen_at, sessions.expires_at, coalesce(sessions.auth_time, sessions.created_at) as auth_time, sessions.amr,
-  host(sessions.ip) as ip, sessions.user_agent,
-  (sessions.ended_at is null and sessions.expires_at > now()) as active, sessions.ended_at, sessions.ended_reason, sessions.ended_by,
+  <columns of find>,
   (session_search.created_at)::text as cursor_value
 from sessions
 join session_search on session_search.session_id = sessions.session_id
@@ -71,10 +66,7 @@ limit 51;
 -- list({ scope: limited, others: true }, { active: 'true', carrier_id: 'c1' }, user_id)
 explain (format json)
 select
-  sessions.session_id, sessions.user_id, sessions.user_type, users.name, sessions.carrier_id,
-  sessions.created_at, sessions.last_seen_at, sessions.expires_at, coalesce(sessions.auth_time, sessions.created_at) as auth_time, sessions.amr,
-  host(sessions.ip) as ip, sessions.user_agent,
-  (sessions.ended_at is null and sessions.expires_at > now()) as active, sessions.ended_at, sessions.ended_reason, sessions.ended_by
+  <columns of find>
 from sessions
 join session_search on session_search.session_id = sessions.session_id
 join users on users.user_id = sessions.user_id
@@ -85,10 +77,7 @@ where (
   and ((sessions.ended_at is null and sessions.expires_at > now()))
   and (session_search.carrier_id = $3::text);
 select
-  sessions.session_id, sessions.user_id, sessions.user_type, users.name, sessions.carrier_id,
-  sessions.created_at, sessions.last_seen_at, sessions.expires_at, coalesce(sessions.auth_time, sessions.created_at) as auth_time, sessions.amr,
-  host(sessions.ip) as ip, sessions.user_agent,
-  (sessions.ended_at is null and sessions.expires_at > now()) as active, sessions.ended_at, sessions.ended_reason, sessions.ended_by,
+  <columns of find>,
   (session_search.created_at)::text as cursor_value
 from sessions
 join session_search on session_search.session_id = sessions.session_id
@@ -98,8 +87,7 @@ where sessions.session_id = any(
     select sort_id
     from (
       select
-        session_search.created_at as sort_value,
-        session_search.session_id as sort_id
+        session_search.created_at as sort_value, session_search.session_id as sort_id
       from sessions
       join session_search on session_search.session_id = sessions.session_id
       join users on users.user_id = sessions.user_id

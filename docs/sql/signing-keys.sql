@@ -1,5 +1,6 @@
 -- The statements of SigningKeysRepository, as they are sent.
 -- Written by `npm run generate` from the examples in test/sql/signing-keys.ts.
+-- <columns of find> and <as in find> stand for lines that the page shows at find(…).
 
 -- lock()
 select pg_advisory_xact_lock($1::bigint);
@@ -44,9 +45,7 @@ update signing_keys set private_key = $1 where kid = $2;
 -- deleteRetired()
 delete from signing_keys
 where kid in (select kid from (
-  select kid, public_jwk, private_key, signs_from,
-    lead(signs_from) over (order by signs_from, kid) as successor_from
-  from signing_keys
+  <as in list>
 ) with_successor where successor_from <= now() - interval '2595650 s');
 
 -- deleteOthers('kid')

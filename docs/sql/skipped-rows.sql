@@ -1,5 +1,6 @@
 -- The statements of SkippedRowsRepository, as they are sent.
 -- Written by `npm run generate` from the examples in test/sql/skipped-rows.ts.
+-- <columns of find> and <as in find> stand for lines that the page shows at find(…).
 
 -- add(operation_id, [ row ], { rows: 100000, bytes: 67108864 })
 with kept as (
@@ -24,9 +25,7 @@ where rows <= $4::integer
 
 -- list(operation_id, user_id, { per_page: '100' })
 select
-  operation_skipped.operation_id,
-  operation_skipped.line,
-  operation_skipped.errors,
+  operation_skipped.operation_id, operation_skipped.line, operation_skipped.errors,
   case when operation_skipped.cells is not null then (
     select coalesce(jsonb_object_agg(
       key,

@@ -1,5 +1,6 @@
 -- The statements of StatsRepository, as they are sent.
 -- Written by `npm run generate` from the examples in test/sql/stats.ts.
+-- <columns of find> and <as in find> stand for lines that the page shows at find(…).
 
 -- lock()
 select pg_advisory_xact_lock($1::bigint);
@@ -16,9 +17,7 @@ from overview_refreshes;
 with
   users_by_status as (
     select
-      carrier_id,
-      user_type,
-      status,
+      carrier_id, user_type, status,
       count(*) as users,
       count(*) filter (where locked_until > now()) as locked,
       count(*) filter (where status = 'active' and (users.second_factors = '{}' and (
@@ -47,19 +46,13 @@ with
         jobs.job_id as mail_id,
         jobs.payload ->> 'mail' as kind,
         case jobs.state when 'running' then 'sending' else jobs.state end as state,
-        users.user_id,
-        users.user_type,
-        users.name,
-        users.carrier_id,
+        users.user_id, users.user_type, users.name, users.carrier_id,
         coalesce(
           jobs.payload ->> 'email',
           case when jobs.payload ->> 'mail' = 'email-confirmation' then users.email_pending end,
           users.email
         ) as recipient,
-        jobs.attempts,
-        jobs.last_error,
-        jobs.created_at,
-        jobs.next_attempt_at
+        jobs.attempts, jobs.last_error, jobs.created_at, jobs.next_attempt_at
       from (
         select
           ('00000000-0000-8000-8000-' || lpad(to_hex(job.id), 12, '0'))::uuid as job_id,
@@ -70,8 +63,7 @@ with
             when job.attempts > 0 then 'retrying'
             else 'waiting'
           end as state,
-          job.attempts,
-          job.last_error,
+          job.attempts, job.last_error,
           job.created_at::timestamptz(3) as created_at,
           case
             when job.locked_at is null and job.attempts < job.max_attempts then job.run_at::timestamptz(3)
@@ -175,9 +167,7 @@ order by hours.hour;
 
 -- listLogins(limited)
 select
-  hours.hour,
-  coalesce(sum(succeeded), 0)::integer as succeeded,
-  coalesce(sum(failed), 0)::integer as failed
+  <columns of listLogins>
 from generate_series(
   date_trunc('hour', now(), 'UTC') - interval '23 hours',
   now(),

@@ -1,5 +1,6 @@
 -- The statements of UsersBulkRepository, as they are sent.
 -- Written by `npm run generate` from the examples in test/sql/users-bulk.ts.
+-- <columns of find> and <as in find> stand for lines that the page shows at find(…).
 
 -- fix({ scope: limited, conditions: [ lastNameLike ] }, 'seed', 1000)
 with
@@ -47,19 +48,10 @@ with
       and events.occurred_at >= $5::timestamptz
   ),
   fixed as materialized (
-    select user_id
-    from matching
-    limit $6::integer
+    <as in fix>
   )
 select
-  count(*)::integer as count,
-  coalesce(sum(uuid_hash_extended(
-    user_id, hashtextextended($7::text, $8::bigint)
-  )), 0)::text || '.' || coalesce(sum(uuid_hash_extended(
-    user_id, hashtextextended($9::text, $10::bigint)
-  )), 0)::text as digest,
-  now() as fixed_at,
-  coalesce(array_agg(user_id), '{}') as user_ids
+  <columns of fix>
 from fixed;
 
 -- fixInBatches({ scope: limited, conditions: [] }, 'seed', operation_id)

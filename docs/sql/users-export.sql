@@ -1,5 +1,6 @@
 -- The statements of UsersExportRepository, as they are sent.
 -- Written by `npm run generate` from the examples in test/sql/users-export.ts.
+-- <columns of find> and <as in find> stand for lines that the page shows at find(…).
 
 -- open({ format: 'csv', scope: limited, hashes_unless_roles: null, conditions: [ lastNameLike ],...
 begin isolation level repeatable read, read only;

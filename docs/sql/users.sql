@@ -1,39 +1,15 @@
 -- The statements of UsersRepository, as they are sent.
 -- Written by `npm run generate` from the examples in test/sql/users.ts.
+-- <columns of find> and <as in find> stand for lines that the page shows at find(…).
 
 -- find(user_id, administrator)
 select
-  users.user_id,
-  users.user_type,
-  users.name,
-  users.email,
-  users.email_pending,
-  users.email_verified_at,
-  users.first_name,
-  users.last_name,
-  users.phone,
-  users.job_title,
-  users.locale,
-  users.timezone,
-  users.carrier_id,
-  users.carrier_scope,
-  users.roles,
-  users.status,
-  users.allowed_ips,
-  users.attributes,
-  users.must_change_password,
-  users.second_factors,
-  users.second_factor_required_from,
-  users.created_at,
-  users.created_by,
-  users.updated_at,
-  user_logins.last_login_at,
-  host(user_logins.last_login_ip) as last_login_ip,
-  user_seen.last_seen_at,
-  users.password_changed_at,
-  users.locked_until,
-  users.deleted_at,
-  users.version,
+  users.user_id, users.user_type, users.name, users.email, users.email_pending, users.email_verified_at,
+  users.first_name, users.last_name, users.phone, users.job_title, users.locale, users.timezone, users.carrier_id,
+  users.carrier_scope, users.roles, users.status, users.allowed_ips, users.attributes, users.must_change_password,
+  users.second_factors, users.second_factor_required_from, users.created_at, users.created_by, users.updated_at,
+  user_logins.last_login_at, host(user_logins.last_login_ip) as last_login_ip, user_seen.last_seen_at,
+  users.password_changed_at, users.locked_until, users.deleted_at, users.version,
   coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
   (users.second_factors = '{}' and (
     coalesce(users.second_factor_required_from <= now(), false)
@@ -48,42 +24,7 @@ where users.user_id = $1::uuid
 
 -- find(user_id, limited)
 select
-  users.user_id,
-  users.user_type,
-  users.name,
-  users.email,
-  users.email_pending,
-  users.email_verified_at,
-  users.first_name,
-  users.last_name,
-  users.phone,
-  users.job_title,
-  users.locale,
-  users.timezone,
-  users.carrier_id,
-  users.carrier_scope,
-  users.roles,
-  users.status,
-  users.allowed_ips,
-  users.attributes,
-  users.must_change_password,
-  users.second_factors,
-  users.second_factor_required_from,
-  users.created_at,
-  users.created_by,
-  users.updated_at,
-  user_logins.last_login_at,
-  host(user_logins.last_login_ip) as last_login_ip,
-  user_seen.last_seen_at,
-  users.password_changed_at,
-  users.locked_until,
-  users.deleted_at,
-  users.version,
-  coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
-  (users.second_factors = '{}' and (
-    coalesce(users.second_factor_required_from <= now(), false)
-    or users.roles && array(select roles.name from roles where roles.second_factor_required_from <= now())
-  )) as must_enroll_second_factor
+  <columns of find>
 from users
 join user_logins on user_logins.user_id = users.user_id
 join user_seen on user_seen.user_id = users.user_id
@@ -94,89 +35,9 @@ where users.user_id = $1::uuid
     or users.user_id = $3::uuid
   );
 
--- find(user_id, carrierUser)
-select
-  users.user_id,
-  users.user_type,
-  users.name,
-  users.email,
-  users.email_pending,
-  users.email_verified_at,
-  users.first_name,
-  users.last_name,
-  users.phone,
-  users.job_title,
-  users.locale,
-  users.timezone,
-  users.carrier_id,
-  users.carrier_scope,
-  users.roles,
-  users.status,
-  users.allowed_ips,
-  users.attributes,
-  users.must_change_password,
-  users.second_factors,
-  users.second_factor_required_from,
-  users.created_at,
-  users.created_by,
-  users.updated_at,
-  user_logins.last_login_at,
-  host(user_logins.last_login_ip) as last_login_ip,
-  user_seen.last_seen_at,
-  users.password_changed_at,
-  users.locked_until,
-  users.deleted_at,
-  users.version,
-  coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
-  (users.second_factors = '{}' and (
-    coalesce(users.second_factor_required_from <= now(), false)
-    or users.roles && array(select roles.name from roles where roles.second_factor_required_from <= now())
-  )) as must_enroll_second_factor
-from users
-join user_logins on user_logins.user_id = users.user_id
-join user_seen on user_seen.user_id = users.user_id
-where users.user_id = $1::uuid
-  and users.deleted_at is null
-  and (users.user_type = 'carrier' and users.carrier_id = $2::text);
-
 -- findWithDeleted(user_id, limited)
 select
-  users.user_id,
-  users.user_type,
-  users.name,
-  users.email,
-  users.email_pending,
-  users.email_verified_at,
-  users.first_name,
-  users.last_name,
-  users.phone,
-  users.job_title,
-  users.locale,
-  users.timezone,
-  users.carrier_id,
-  users.carrier_scope,
-  users.roles,
-  users.status,
-  users.allowed_ips,
-  users.attributes,
-  users.must_change_password,
-  users.second_factors,
-  users.second_factor_required_from,
-  users.created_at,
-  users.created_by,
-  users.updated_at,
-  user_logins.last_login_at,
-  host(user_logins.last_login_ip) as last_login_ip,
-  user_seen.last_seen_at,
-  users.password_changed_at,
-  users.locked_until,
-  users.deleted_at,
-  users.version,
-  coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
-  (users.second_factors = '{}' and (
-    coalesce(users.second_factor_required_from <= now(), false)
-    or users.roles && array(select roles.name from roles where roles.second_factor_required_from <= now())
-  )) as must_enroll_second_factor
+  <columns of find>
 from users
 join user_logins on user_logins.user_id = users.user_id
 join user_seen on user_seen.user_id = users.user_id
@@ -188,42 +49,7 @@ where users.user_id = $1::uuid
 
 -- findByLogin('user@example.com', limited)
 select
-  users.user_id,
-  users.user_type,
-  users.name,
-  users.email,
-  users.email_pending,
-  users.email_verified_at,
-  users.first_name,
-  users.last_name,
-  users.phone,
-  users.job_title,
-  users.locale,
-  users.timezone,
-  users.carrier_id,
-  users.carrier_scope,
-  users.roles,
-  users.status,
-  users.allowed_ips,
-  users.attributes,
-  users.must_change_password,
-  users.second_factors,
-  users.second_factor_required_from,
-  users.created_at,
-  users.created_by,
-  users.updated_at,
-  user_logins.last_login_at,
-  host(user_logins.last_login_ip) as last_login_ip,
-  user_seen.last_seen_at,
-  users.password_changed_at,
-  users.locked_until,
-  users.deleted_at,
-  users.version,
-  coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
-  (users.second_factors = '{}' and (
-    coalesce(users.second_factor_required_from <= now(), false)
-    or users.roles && array(select roles.name from roles where roles.second_factor_required_from <= now())
-  )) as must_enroll_second_factor
+  <columns of find>
 from users
 join user_logins on user_logins.user_id = users.user_id
 join user_seen on user_seen.user_id = users.user_id
@@ -235,42 +61,7 @@ where lower(users.email) = lower($1::text) and users.deleted_at is null
 
 -- findByLogin('example', limited)
 select
-  users.user_id,
-  users.user_type,
-  users.name,
-  users.email,
-  users.email_pending,
-  users.email_verified_at,
-  users.first_name,
-  users.last_name,
-  users.phone,
-  users.job_title,
-  users.locale,
-  users.timezone,
-  users.carrier_id,
-  users.carrier_scope,
-  users.roles,
-  users.status,
-  users.allowed_ips,
-  users.attributes,
-  users.must_change_password,
-  users.second_factors,
-  users.second_factor_required_from,
-  users.created_at,
-  users.created_by,
-  users.updated_at,
-  user_logins.last_login_at,
-  host(user_logins.last_login_ip) as last_login_ip,
-  user_seen.last_seen_at,
-  users.password_changed_at,
-  users.locked_until,
-  users.deleted_at,
-  users.version,
-  coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
-  (users.second_factors = '{}' and (
-    coalesce(users.second_factor_required_from <= now(), false)
-    or users.roles && array(select roles.name from roles where roles.second_factor_required_from <= now())
-  )) as must_enroll_second_factor
+  <columns of find>
 from users
 join user_logins on user_logins.user_id = users.user_id
 join user_seen on user_seen.user_id = users.user_id
@@ -282,42 +73,7 @@ where lower(users.name) = lower($1::text) and users.deleted_at is null
 
 -- findAdministrator(user_id, limited)
 select
-  users.user_id,
-  users.user_type,
-  users.name,
-  users.email,
-  users.email_pending,
-  users.email_verified_at,
-  users.first_name,
-  users.last_name,
-  users.phone,
-  users.job_title,
-  users.locale,
-  users.timezone,
-  users.carrier_id,
-  users.carrier_scope,
-  users.roles,
-  users.status,
-  users.allowed_ips,
-  users.attributes,
-  users.must_change_password,
-  users.second_factors,
-  users.second_factor_required_from,
-  users.created_at,
-  users.created_by,
-  users.updated_at,
-  user_logins.last_login_at,
-  host(user_logins.last_login_ip) as last_login_ip,
-  user_seen.last_seen_at,
-  users.password_changed_at,
-  users.locked_until,
-  users.deleted_at,
-  users.version,
-  coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
-  (users.second_factors = '{}' and (
-    coalesce(users.second_factor_required_from <= now(), false)
-    or users.roles && array(select roles.name from roles where roles.second_factor_required_from <= now())
-  )) as must_enroll_second_factor
+  <columns of find>
 from users
 join user_logins on user_logins.user_id = users.user_id
 join user_seen on user_seen.user_id = users.user_id
@@ -329,49 +85,13 @@ where users.user_id = $1::uuid and users.roles && array(select name from roles w
 
 -- list(administrator, {}, false)
 select
-  users.user_id,
-  users.user_type,
-  users.name,
-  users.email,
-  users.email_pending,
-  users.email_verified_at,
-  users.first_name,
-  users.last_name,
-  users.phone,
-  users.job_title,
-  users.locale,
-  users.timezone,
-  users.carrier_id,
-  users.carrier_scope,
-  users.roles,
-  users.status,
-  users.allowed_ips,
-  users.attributes,
-  users.must_change_password,
-  users.second_factors,
-  users.second_factor_required_from,
-  users.created_at,
-  users.created_by,
-  users.updated_at,
-  user_logins.last_login_at,
-  host(user_logins.last_login_ip) as last_login_ip,
-  user_seen.last_seen_at,
-  users.password_changed_at,
-  users.locked_until,
-  users.deleted_at,
-  users.version,
-  coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
-  (users.second_factors = '{}' and (
-    coalesce(users.second_factor_required_from <= now(), false)
-    or users.roles && array(select roles.name from roles where roles.second_factor_required_from <= now())
-  )) as must_enroll_second_factor,
+  <columns of find>,
   cursor_value
 from (
   select
     users.*,
     (users.created_at)::text as cursor_value,
-    users.created_at as sort_value,
-    users.user_id as sort_id
+    users.created_at as sort_value, users.user_id as sort_id
   from users
   where users.deleted_at is null and true
   order by users.created_at desc, users.user_id desc
@@ -392,49 +112,11 @@ where users.deleted_at is null and (
   and users.user_id in (select user_search.user_id from user_search where (user_search.names like $3::text || search_text($4) || '%' and user_search.names like $5::text || search_text($6) || '%'))
   and (users.roles @> array[$7::text]);
 select
-  users.user_id,
-  users.user_type,
-  users.name,
-  users.email,
-  users.email_pending,
-  users.email_verified_at,
-  users.first_name,
-  users.last_name,
-  users.phone,
-  users.job_title,
-  users.locale,
-  users.timezone,
-  users.carrier_id,
-  users.carrier_scope,
-  users.roles,
-  users.status,
-  users.allowed_ips,
-  users.attributes,
-  users.must_change_password,
-  users.second_factors,
-  users.second_factor_required_from,
-  users.created_at,
-  users.created_by,
-  users.updated_at,
-  user_logins.last_login_at,
-  host(user_logins.last_login_ip) as last_login_ip,
-  user_seen.last_seen_at,
-  users.password_changed_at,
-  users.locked_until,
-  users.deleted_at,
-  users.version,
-  coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
-  (users.second_factors = '{}' and (
-    coalesce(users.second_factor_required_from <= now(), false)
-    or users.roles && array(select roles.name from roles where roles.second_factor_required_from <= now())
-  )) as must_enroll_second_factor,
+  <columns of find>,
   cursor_value
 from (
   select
-    users.*,
-    (users.created_at)::text as cursor_value,
-    users.created_at as sort_value,
-    users.user_id as sort_id
+    <columns of list>
   from users
   where users.deleted_at is null and (
     (users.user_type = 'carrier' and users.carrier_id = any($1::text[]))
@@ -457,49 +139,13 @@ where users.deleted_at is not null and (users.user_type = 'carrier' and users.ca
   and users.user_id in (select user_search.user_id from user_search where
     user_search.names like $2::text || search_text($3) || $4::text);
 select
-  users.user_id,
-  users.user_type,
-  users.name,
-  users.email,
-  users.email_pending,
-  users.email_verified_at,
-  users.first_name,
-  users.last_name,
-  users.phone,
-  users.job_title,
-  users.locale,
-  users.timezone,
-  users.carrier_id,
-  users.carrier_scope,
-  users.roles,
-  users.status,
-  users.allowed_ips,
-  users.attributes,
-  users.must_change_password,
-  users.second_factors,
-  users.second_factor_required_from,
-  users.created_at,
-  users.created_by,
-  users.updated_at,
-  user_logins.last_login_at,
-  host(user_logins.last_login_ip) as last_login_ip,
-  user_seen.last_seen_at,
-  users.password_changed_at,
-  users.locked_until,
-  users.deleted_at,
-  users.version,
-  coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
-  (users.second_factors = '{}' and (
-    coalesce(users.second_factor_required_from <= now(), false)
-    or users.roles && array(select roles.name from roles where roles.second_factor_required_from <= now())
-  )) as must_enroll_second_factor,
+  <columns of find>,
   cursor_value
 from (
   select
     users.*,
     (lower(user_search.last_name))::text as cursor_value,
-    lower(user_search.last_name) as sort_value,
-    user_search.user_id as sort_id
+    lower(user_search.last_name) as sort_value, user_search.user_id as sort_id
   from users join user_search on user_search.user_id = users.user_id
   where users.user_id = any(
     array(
@@ -529,42 +175,7 @@ from (
 
 -- listByIds([ user_id ], limited)
 select
-  users.user_id,
-  users.user_type,
-  users.name,
-  users.email,
-  users.email_pending,
-  users.email_verified_at,
-  users.first_name,
-  users.last_name,
-  users.phone,
-  users.job_title,
-  users.locale,
-  users.timezone,
-  users.carrier_id,
-  users.carrier_scope,
-  users.roles,
-  users.status,
-  users.allowed_ips,
-  users.attributes,
-  users.must_change_password,
-  users.second_factors,
-  users.second_factor_required_from,
-  users.created_at,
-  users.created_by,
-  users.updated_at,
-  user_logins.last_login_at,
-  host(user_logins.last_login_ip) as last_login_ip,
-  user_seen.last_seen_at,
-  users.password_changed_at,
-  users.locked_until,
-  users.deleted_at,
-  users.version,
-  coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
-  (users.second_factors = '{}' and (
-    coalesce(users.second_factor_required_from <= now(), false)
-    or users.roles && array(select roles.name from roles where roles.second_factor_required_from <= now())
-  )) as must_enroll_second_factor
+  <columns of find>
 from users
 join user_logins on user_logins.user_id = users.user_id
 join user_seen on user_seen.user_id = users.user_id
@@ -598,99 +209,30 @@ where user_id = any($1::uuid[]) and deleted_at is not null
   ))
 order by user_id;
 
--- findHiddenConflicts([ user_id ], null)
-select user_id
-from users
-where user_id = any($1::uuid[]) and deleted_at is not null
-  and ((
-    select true
-    from users other
-    where (other.deleted_at is null or other.deleted_at > 'infinity')
-      and lower(other.name) = lower(users.name)
-  ) or (
-    select true
-    from users other
-    where (other.deleted_at is null or other.deleted_at < '-infinity')
-      and lower(other.email) = lower(users.email)
-  ))
-order by user_id;
-
 -- insert(user, user_id, eventBase, { name: { after: 'jane' } })
 with written as (
   insert into users (
-    user_id,
-    user_type,
-    name,
-    email,
-    email_verified_at,
-    first_name,
-    last_name,
-    phone,
-    job_title,
-    locale,
-    timezone,
-    carrier_id,
-    carrier_scope,
-    roles,
-    status,
-    allowed_ips,
-    attributes,
-    must_change_password,
-    second_factor_required_from,
-    created_at,
-    password_changed_at,
-    created_by
+    user_id, user_type, name, email, email_verified_at, first_name, last_name, phone, job_title, locale, timezone,
+    carrier_id, carrier_scope, roles, status, allowed_ips, attributes, must_change_password,
+    second_factor_required_from, created_at, password_changed_at, created_by
   )
   select
-    user_id,
-    user_type,
-    name,
-    email,
-    email_verified_at,
-    first_name,
-    last_name,
-    phone,
-    job_title,
-    locale,
-    timezone,
-    carrier_id,
-    carrier_scope,
-    roles,
-    status,
+    user_id, user_type, name, email, email_verified_at, first_name, last_name, phone, job_title, locale, timezone,
+    carrier_id, carrier_scope, roles, status,
     array(
       select distinct network(address::inet)::cidr
       from unnest(allowed_ips) address
       order by 1
     ),
-    attributes,
-    must_change_password,
-    second_factor_required_from,
+    attributes, must_change_password, second_factor_required_from,
     coalesce(created_at, now()),
     coalesce(password_changed_at, case when has_password then now() end),
     $1::uuid
   from jsonb_to_recordset($2::jsonb) as row (has_password boolean, user_id uuid,
-    user_type text,
-    name text,
-    email text,
-    email_verified_at timestamptz,
-    first_name text,
-    last_name text,
-    phone text,
-    job_title text,
-    locale text,
-    timezone text,
-    carrier_id text,
-    carrier_scope text[],
-    roles text[],
-    status text,
-    allowed_ips text[],
-    attributes jsonb,
-    must_change_password boolean,
-    second_factor_required_from timestamptz,
-    created_at timestamptz,
-    last_login_at timestamptz,
-    last_login_ip inet,
-    last_seen_at timestamptz,
+    user_type text, name text, email text, email_verified_at timestamptz, first_name text, last_name text, phone text,
+    job_title text, locale text, timezone text, carrier_id text, carrier_scope text[], roles text[], status text,
+    allowed_ips text[], attributes jsonb, must_change_password boolean, second_factor_required_from timestamptz,
+    created_at timestamptz, last_login_at timestamptz, last_login_ip inet, last_seen_at timestamptz,
     password_changed_at timestamptz)
   returning users.*
 ),
@@ -709,42 +251,7 @@ with written as (
     ) target
   )
 select
-  users.user_id,
-  users.user_type,
-  users.name,
-  users.email,
-  users.email_pending,
-  users.email_verified_at,
-  users.first_name,
-  users.last_name,
-  users.phone,
-  users.job_title,
-  users.locale,
-  users.timezone,
-  users.carrier_id,
-  users.carrier_scope,
-  users.roles,
-  users.status,
-  users.allowed_ips,
-  users.attributes,
-  users.must_change_password,
-  users.second_factors,
-  users.second_factor_required_from,
-  users.created_at,
-  users.created_by,
-  users.updated_at,
-  user_logins.last_login_at,
-  host(user_logins.last_login_ip) as last_login_ip,
-  user_seen.last_seen_at,
-  users.password_changed_at,
-  users.locked_until,
-  users.deleted_at,
-  users.version,
-  coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
-  (users.second_factors = '{}' and (
-    coalesce(users.second_factor_required_from <= now(), false)
-    or users.roles && array(select roles.name from roles where roles.second_factor_required_from <= now())
-  )) as must_enroll_second_factor
+  <columns of find>
 from written users
 left join user_logins on user_logins.user_id = users.user_id
 left join user_seen on user_seen.user_id = users.user_id;
@@ -755,8 +262,7 @@ with
   -- action would change the fields or remove the second factors of the user.
   found as materialized (
     select
-      users.user_id,
-      users.carrier_id,
+      users.user_id, users.carrier_id,
       case
         when users.user_id = $1::uuid then 'user.self_protected'
         when not users.user_id = $2::uuid and users.roles && $3::text[]
@@ -781,9 +287,7 @@ with
       end as refusal,
       (users.status is distinct from users.after_status
         or users.roles is distinct from users.after_roles) as differs,
-      false as resets,
-      false as has_factors,
-      false as has_keys,
+      false as resets, false as has_factors, false as has_keys,
       ((
         users.user_type = 'system'
         and users.status = 'active'
@@ -864,8 +368,7 @@ with
 select
   (select count(*)::integer from judged) as matched,
   (select count(*)::integer from judged where verdict is null and not (differs or resets)) as unchanged,
-  0 as with_factors,
-  0 as with_keys,
+  0 as with_factors, 0 as with_keys,
   (
     select coalesce(jsonb_object_agg(reason, count), '{}')
     from (select reason, count(*)::integer as count from skipped group by reason) counted
@@ -895,8 +398,7 @@ with
   -- action would change the fields or remove the second factors of the user.
   found as materialized (
     select
-      users.user_id,
-      users.carrier_id,
+      users.user_id, users.carrier_id,
       users.phone as before_phone, users.after_phone,
       users.email as before_email, users.after_email,
       users.email_pending as before_email_pending, users.after_email_pending,
@@ -918,9 +420,7 @@ with
       (users.phone is distinct from users.after_phone
         or users.email is distinct from users.after_email
         or users.email_pending is distinct from users.after_email_pending) as differs,
-      false as resets,
-      false as has_factors,
-      false as has_keys,
+      false as resets, false as has_factors, false as has_keys,
       ((
         users.user_type = 'system'
         and users.status = 'active'
@@ -967,36 +467,11 @@ with
   ),
   -- last_administrator: an administrator who must stay, if the action would remove all.
   last_administrator as (
-    select user_id
-    from found
-    where leaves_administrators and refusal is null
-      and (select count(*) from users where (
-        users.user_type = 'system'
-        and users.status = 'active'
-        and users.carrier_scope is null
-        and users.deleted_at is null
-        and exists (
-          select 1
-          from credentials
-          where credentials.user_id = users.user_id and credentials.expires_at is null
-            and credentials.password_hash is not null
-        )
-        and users.roles && array(select name from roles where '*' = any(permissions))
-      ))
-      <= (select count(*) from found where leaves_administrators and refusal is null)
-    order by user_id
-    limit 1
+    <as in preview>
   ),
   -- judged: the users with the verdict: the code of the rule that forbids the action, or null.
   judged as materialized (
-    select
-      found.*,
-      case
-        when refusal is null and leaves_administrators and user_id = (select user_id from last_administrator)
-        then 'user.last_administrator'
-        else refusal
-      end as verdict
-    from found
+    <as in preview>
   ),
   -- changed: the users that no rule protects and whose values differ.
   changed as (
@@ -1012,9 +487,7 @@ with
       and judged.verdict is null
       and judged.differs
     returning
-      users.user_id as id,
-      users.carrier_id,
-      users.version,
+      users.user_id as id, users.carrier_id, users.version,
       case when judged.before_phone is distinct from users.phone
         then jsonb_build_object('phone', jsonb_build_object('before', judged.before_phone, 'after', users.phone))
         else '{}' end
@@ -1034,9 +507,7 @@ with
       target_id, carrier_id, changes, target_version
     )
     select
-      $14, $15::uuid, $16, $17, $18::uuid, $19::uuid,
-      $20::inet, $21,
-      target.id, target.carrier_id, target.changes, target.version
+      <columns of insert>
     from changed target
   ),
   -- skipped: the users that a rule protects, and the ids for which no user was found.
@@ -1052,8 +523,7 @@ with
 select
   (select count(*)::integer from judged) as matched,
   (select count(*)::integer from judged where verdict is null and not (differs or resets)) as unchanged,
-  0 as with_factors,
-  0 as with_keys,
+  0 as with_factors, 0 as with_keys,
   (
     select coalesce(jsonb_object_agg(reason, count), '{}')
     from (select reason, count(*)::integer as count from skipped group by reason) counted
@@ -1078,8 +548,7 @@ with
   -- action would change the fields or remove the second factors of the user.
   found as materialized (
     select
-      users.user_id,
-      users.carrier_id,
+      users.user_id, users.carrier_id,
       users.deleted_at as before_deleted_at, users.after_deleted_at,
       case
         when users.user_id = $1::uuid then 'user.self_protected'
@@ -1087,9 +556,7 @@ with
         then 'access.protected_user'
       end as refusal,
       (users.deleted_at is distinct from users.after_deleted_at) as differs,
-      false as resets,
-      false as has_factors,
-      false as has_keys,
+      false as resets, false as has_factors, false as has_keys,
       ((
         users.user_type = 'system'
         and users.status = 'active'
@@ -1120,36 +587,11 @@ with
   ),
   -- last_administrator: an administrator who must stay, if the action would remove all.
   last_administrator as (
-    select user_id
-    from found
-    where leaves_administrators and refusal is null
-      and (select count(*) from users where (
-        users.user_type = 'system'
-        and users.status = 'active'
-        and users.carrier_scope is null
-        and users.deleted_at is null
-        and exists (
-          select 1
-          from credentials
-          where credentials.user_id = users.user_id and credentials.expires_at is null
-            and credentials.password_hash is not null
-        )
-        and users.roles && array(select name from roles where '*' = any(permissions))
-      ))
-      <= (select count(*) from found where leaves_administrators and refusal is null)
-    order by user_id
-    limit 1
+    <as in preview>
   ),
   -- judged: the users with the verdict: the code of the rule that forbids the action, or null.
   judged as materialized (
-    select
-      found.*,
-      case
-        when refusal is null and leaves_administrators and user_id = (select user_id from last_administrator)
-        then 'user.last_administrator'
-        else refusal
-      end as verdict
-    from found
+    <as in preview>
   ),
   -- changed: the users that no rule protects and whose values differ.
   changed as (
@@ -1163,9 +605,7 @@ with
       and judged.verdict is null
       and judged.differs
     returning
-      users.user_id as id,
-      users.carrier_id,
-      users.version,
+      users.user_id as id, users.carrier_id, users.version,
       case when judged.before_deleted_at is distinct from users.deleted_at
         then jsonb_build_object('deleted_at', jsonb_build_object('before', judged.before_deleted_at, 'after', users.deleted_at))
         else '{}' end as changes,
@@ -1174,48 +614,14 @@ with
   ),
   -- recorded: one event for each changed user.
   recorded as (
-    insert into events (
-      event_type, actor_id, actor_type, target_type, operation_id, session_id, ip, request_id,
-      target_id, carrier_id, changes, target_version
-    )
-    select
-      $5, $6::uuid, $7, $8, $9::uuid, $10::uuid,
-      $11::inet, $12,
-      target.id, target.carrier_id, target.changes, target.version
-    from changed target
+    <as in apply>
   ),
   -- skipped: the users that a rule protects, and the ids for which no user was found.
   skipped as not materialized (
-    select user_id, verdict as reason
-    from judged
-    where verdict is not null
-    union all
-    select user_id, 'user.not_found'
-    from unnest($13::uuid[]) wanted (user_id)
-    where user_id not in (select user_id from judged)
+    <as in apply>
   )
 select
-  (select count(*)::integer from judged) as matched,
-  (select count(*)::integer from judged where verdict is null and not (differs or resets)) as unchanged,
-  0 as with_factors,
-  0 as with_keys,
-  (
-    select coalesce(jsonb_object_agg(reason, count), '{}')
-    from (select reason, count(*)::integer as count from skipped group by reason) counted
-  ) as skipped_reasons,
-  (
-    select coalesce(jsonb_agg(to_jsonb(first_skipped) order by user_id), '[]')
-    from (select * from skipped order by user_id limit $14::integer) first_skipped
-  ) as skipped,
-  array(
-    select id from changed
-    union
-    select user_id from judged where verdict is null and resets
-  ) as changed_ids,
-  array(select user_id from judged where verdict is null and resets order by user_id) as reset_ids,
-  array(select id from changed where shut_out) as shut_out_ids,
-  array(select id from changed where was_out and not shut_out order by id) as let_in_ids,
-  (select changes from changed limit 1) as changes;
+  <columns of apply>
 
 -- apply(administrator, { action: { kind: 'undo', operation_id: operation_id, times: times, resto...
 with
@@ -1223,8 +629,7 @@ with
   -- action would change the fields or remove the second factors of the user.
   found as materialized (
     select
-      users.user_id,
-      users.carrier_id,
+      users.user_id, users.carrier_id,
       users.locale as before_locale, users.after_locale,
       users.timezone as before_timezone, users.after_timezone,
       users.carrier_scope as before_carrier_scope, users.after_carrier_scope,
@@ -1302,9 +707,7 @@ with
         or users.must_change_password is distinct from users.after_must_change_password
         or users.second_factor_required_from is distinct from users.after_second_factor_required_from
         or users.deleted_at is distinct from users.after_deleted_at) as differs,
-      false as resets,
-      false as has_factors,
-      false as has_keys,
+      false as resets, false as has_factors, false as has_keys,
       ((
         users.user_type = 'system'
         and users.status = 'active'
@@ -1325,13 +728,9 @@ with
       )) as leaves_administrators
     from (
       select users.*, before.target_version as version_left,
-        restored.locale as after_locale,
-        restored.timezone as after_timezone,
-        restored.carrier_scope as after_carrier_scope,
-        restored.roles as after_roles,
-        restored.status as after_status,
-        restored.allowed_ips as after_allowed_ips,
-        restored.attributes as after_attributes,
+        restored.locale as after_locale, restored.timezone as after_timezone,
+        restored.carrier_scope as after_carrier_scope, restored.roles as after_roles, restored.status as after_status,
+        restored.allowed_ips as after_allowed_ips, restored.attributes as after_attributes,
         restored.must_change_password as after_must_change_password,
         restored.second_factor_required_from as after_second_factor_required_from,
         restored.deleted_at as after_deleted_at
@@ -1357,36 +756,11 @@ with
   ),
   -- last_administrator: an administrator who must stay, if the action would remove all.
   last_administrator as (
-    select user_id
-    from found
-    where leaves_administrators and refusal is null
-      and (select count(*) from users where (
-        users.user_type = 'system'
-        and users.status = 'active'
-        and users.carrier_scope is null
-        and users.deleted_at is null
-        and exists (
-          select 1
-          from credentials
-          where credentials.user_id = users.user_id and credentials.expires_at is null
-            and credentials.password_hash is not null
-        )
-        and users.roles && array(select name from roles where '*' = any(permissions))
-      ))
-      <= (select count(*) from found where leaves_administrators and refusal is null)
-    order by user_id
-    limit 1
+    <as in preview>
   ),
   -- judged: the users with the verdict: the code of the rule that forbids the action, or null.
   judged as materialized (
-    select
-      found.*,
-      case
-        when refusal is null and leaves_administrators and user_id = (select user_id from last_administrator)
-        then 'user.last_administrator'
-        else refusal
-      end as verdict
-    from found
+    <as in preview>
   ),
   -- changed: the users that no rule protects and whose values differ.
   changed as (
@@ -1409,9 +783,7 @@ with
       and judged.verdict is null
       and judged.differs
     returning
-      users.user_id as id,
-      users.carrier_id,
-      users.version,
+      users.user_id as id, users.carrier_id, users.version,
       case when judged.before_locale is distinct from users.locale
         then jsonb_build_object('locale', jsonb_build_object('before', judged.before_locale, 'after', users.locale))
         else '{}' end
@@ -1447,48 +819,14 @@ with
   ),
   -- recorded: one event for each changed user.
   recorded as (
-    insert into events (
-      event_type, actor_id, actor_type, target_type, operation_id, session_id, ip, request_id,
-      target_id, carrier_id, changes, target_version
-    )
-    select
-      $18, $19::uuid, $20, $21, $22::uuid, $23::uuid,
-      $24::inet, $25,
-      target.id, target.carrier_id, target.changes, target.version
-    from changed target
+    <as in apply>
   ),
   -- skipped: the users that a rule protects, and the ids for which no user was found.
   skipped as not materialized (
-    select user_id, verdict as reason
-    from judged
-    where verdict is not null
-    union all
-    select user_id, 'user.not_found'
-    from unnest($26::uuid[]) wanted (user_id)
-    where user_id not in (select user_id from judged)
+    <as in apply>
   )
 select
-  (select count(*)::integer from judged) as matched,
-  (select count(*)::integer from judged where verdict is null and not (differs or resets)) as unchanged,
-  0 as with_factors,
-  0 as with_keys,
-  (
-    select coalesce(jsonb_object_agg(reason, count), '{}')
-    from (select reason, count(*)::integer as count from skipped group by reason) counted
-  ) as skipped_reasons,
-  (
-    select coalesce(jsonb_agg(to_jsonb(first_skipped) order by user_id), '[]')
-    from (select * from skipped order by user_id limit $27::integer) first_skipped
-  ) as skipped,
-  array(
-    select id from changed
-    union
-    select user_id from judged where verdict is null and resets
-  ) as changed_ids,
-  array(select user_id from judged where verdict is null and resets order by user_id) as reset_ids,
-  array(select id from changed where shut_out) as shut_out_ids,
-  array(select id from changed where was_out and not shut_out order by id) as let_in_ids,
-  (select changes from changed limit 1) as changes;
+  <columns of apply>
 
 -- lockAdministrators(limited, { kind: 'delete' }, [ user_id ])
 select pg_advisory_xact_lock($1::bigint)
@@ -1530,104 +868,7 @@ with written as (
   returning users.*
 )
 select
-  users.user_id,
-  users.user_type,
-  users.name,
-  users.email,
-  users.email_pending,
-  users.email_verified_at,
-  users.first_name,
-  users.last_name,
-  users.phone,
-  users.job_title,
-  users.locale,
-  users.timezone,
-  users.carrier_id,
-  users.carrier_scope,
-  users.roles,
-  users.status,
-  users.allowed_ips,
-  users.attributes,
-  users.must_change_password,
-  users.second_factors,
-  users.second_factor_required_from,
-  users.created_at,
-  users.created_by,
-  users.updated_at,
-  user_logins.last_login_at,
-  host(user_logins.last_login_ip) as last_login_ip,
-  user_seen.last_seen_at,
-  users.password_changed_at,
-  users.locked_until,
-  users.deleted_at,
-  users.version,
-  coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
-  (users.second_factors = '{}' and (
-    coalesce(users.second_factor_required_from <= now(), false)
-    or users.roles && array(select roles.name from roles where roles.second_factor_required_from <= now())
-  )) as must_enroll_second_factor
-from written users
-left join user_logins on user_logins.user_id = users.user_id
-left join user_seen on user_seen.user_id = users.user_id;
-
--- notePassword(user_id, null, { password_changed_at: null })
-with written as (
-  update users
-  set
-    password_changed_at = now(),
-    must_change_password = false,
-    email = email,
-    email_pending = null,
-    updated_at = now(),
-    version = version + 1,
-    locked_until = case when $1::text is null then locked_until end,
-    email_verified_at = case
-      when lower(email) = lower($2::text) then now()
-      else email_verified_at
-    end,
-    status = case when status = 'invited' then 'active' else status end
-  where user_id = $3::uuid
-    and deleted_at is null and status <> 'disabled'
-    and password_changed_at is not distinct from $4::timestamptz
-  returning users.*
-)
-select
-  users.user_id,
-  users.user_type,
-  users.name,
-  users.email,
-  users.email_pending,
-  users.email_verified_at,
-  users.first_name,
-  users.last_name,
-  users.phone,
-  users.job_title,
-  users.locale,
-  users.timezone,
-  users.carrier_id,
-  users.carrier_scope,
-  users.roles,
-  users.status,
-  users.allowed_ips,
-  users.attributes,
-  users.must_change_password,
-  users.second_factors,
-  users.second_factor_required_from,
-  users.created_at,
-  users.created_by,
-  users.updated_at,
-  user_logins.last_login_at,
-  host(user_logins.last_login_ip) as last_login_ip,
-  user_seen.last_seen_at,
-  users.password_changed_at,
-  users.locked_until,
-  users.deleted_at,
-  users.version,
-  coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
-  (users.second_factors = '{}' and (
-    coalesce(users.second_factor_required_from <= now(), false)
-    or users.roles && array(select roles.name from roles where roles.second_factor_required_from <= now())
-  )) as must_enroll_second_factor
+  <columns of find>
 from written users
 left join user_logins on user_logins.user_id = users.user_id
 left join user_seen on user_seen.user_id = users.user_id;
@@ -1648,42 +889,7 @@ with written as (
   returning users.*
 )
 select
-  users.user_id,
-  users.user_type,
-  users.name,
-  users.email,
-  users.email_pending,
-  users.email_verified_at,
-  users.first_name,
-  users.last_name,
-  users.phone,
-  users.job_title,
-  users.locale,
-  users.timezone,
-  users.carrier_id,
-  users.carrier_scope,
-  users.roles,
-  users.status,
-  users.allowed_ips,
-  users.attributes,
-  users.must_change_password,
-  users.second_factors,
-  users.second_factor_required_from,
-  users.created_at,
-  users.created_by,
-  users.updated_at,
-  user_logins.last_login_at,
-  host(user_logins.last_login_ip) as last_login_ip,
-  user_seen.last_seen_at,
-  users.password_changed_at,
-  users.locked_until,
-  users.deleted_at,
-  users.version,
-  coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
-  (users.second_factors = '{}' and (
-    coalesce(users.second_factor_required_from <= now(), false)
-    or users.roles && array(select roles.name from roles where roles.second_factor_required_from <= now())
-  )) as must_enroll_second_factor
+  <columns of find>
 from written users
 left join user_logins on user_logins.user_id = users.user_id
 left join user_seen on user_seen.user_id = users.user_id;
@@ -1701,42 +907,7 @@ with written as (
   returning users.*
 )
 select
-  users.user_id,
-  users.user_type,
-  users.name,
-  users.email,
-  users.email_pending,
-  users.email_verified_at,
-  users.first_name,
-  users.last_name,
-  users.phone,
-  users.job_title,
-  users.locale,
-  users.timezone,
-  users.carrier_id,
-  users.carrier_scope,
-  users.roles,
-  users.status,
-  users.allowed_ips,
-  users.attributes,
-  users.must_change_password,
-  users.second_factors,
-  users.second_factor_required_from,
-  users.created_at,
-  users.created_by,
-  users.updated_at,
-  user_logins.last_login_at,
-  host(user_logins.last_login_ip) as last_login_ip,
-  user_seen.last_seen_at,
-  users.password_changed_at,
-  users.locked_until,
-  users.deleted_at,
-  users.version,
-  coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
-  (users.second_factors = '{}' and (
-    coalesce(users.second_factor_required_from <= now(), false)
-    or users.roles && array(select roles.name from roles where roles.second_factor_required_from <= now())
-  )) as must_enroll_second_factor
+  <columns of find>
 from written users
 left join user_logins on user_logins.user_id = users.user_id
 left join user_seen on user_seen.user_id = users.user_id;

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { TransactionHost } from '@nestjs-cls/transactional';
 import { TestService } from '../support/service';
 import { sourceFiles } from '../support/sources';
+import { SqlPage } from '../support/sql-page';
 import {
   captureSql,
   describeCall,
@@ -116,8 +117,8 @@ describe('the SQL of the repositories', () => {
     await service.close();
   });
 
-  /** Calls a method in a transaction, rolls it back, and returns the statements as text. */
-  async function statementsOf({ repository, read }: SqlExamples, method: string, args: unknown[]): Promise<string> {
+  /** Calls a method in a transaction, rolls it back, and returns the statements. */
+  async function statementsOf({ repository, read }: SqlExamples, method: string, args: unknown[]): Promise<string[]> {
     const target = service.app.get<Record<string, (...args: unknown[]) => unknown>>(repository);
     const rollback = new Error('rollback');
     let texts: string[] = [];
@@ -131,17 +132,22 @@ describe('the SQL of the repositories', () => {
     await run.catch((error: unknown) => {
       if (error !== rollback) throw new Error(describeCall(method, args), { cause: error });
     });
-    return [describeCall(method, args), ...texts.map((text) => `${indentSql(text)};`)].join('\n');
+    return texts.map((text) => `${indentSql(text)};`);
   }
 
   async function pageOf(examples: SqlExamples): Promise<string> {
     const stem = stemOf(examples);
     const parts = [
       `-- The statements of ${examples.repository.name}, as they are sent.\n` +
-        `-- Written by \`npm run generate\` from the examples in test/sql/${stem}.ts.`,
+        `-- Written by \`npm run generate\` from the examples in test/sql/${stem}.ts.\n` +
+        '-- <columns of find> and <as in find> stand for lines that the page shows at find(…).',
     ];
+    const page = new SqlPage();
     for (const [method, calls] of Object.entries(examples.calls))
-      for (const args of calls) parts.push(await statementsOf(examples, method, args));
+      for (const args of calls) {
+        const statements = await statementsOf(examples, method, args);
+        parts.push([describeCall(method, args), ...statements.map((text) => page.shorten(text, method))].join('\n'));
+      }
     return `${parts.join('\n\n')}\n`;
   }
 

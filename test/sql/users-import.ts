@@ -20,8 +20,5 @@ const user = named('user', {
 
 export const usersImport = sqlExamples(UsersImportRepository, {
   create: [[[user], user_id, event]],
-  findConflicts: [
-    [[user], limited],
-    [[user], null],
-  ],
+  findConflicts: [[[user], limited]],
 });

@@ -28,7 +28,6 @@ export const users = sqlExamples(UsersRepository, {
   find: [
     [user_id, administrator],
     [user_id, limited],
-    [user_id, carrierUser],
   ],
   findWithDeleted: [[user_id, limited]],
   findByLogin: [
@@ -42,10 +41,7 @@ export const users = sqlExamples(UsersRepository, {
     [carrierUser, { last_name_like: 'doe', order_by: 'last_name', page: '2' }, true],
   ],
   listByIds: [[[user_id], limited]],
-  findHiddenConflicts: [
-    [[user_id], limited],
-    [[user_id], null],
-  ],
+  findHiddenConflicts: [[[user_id], limited]],
   insert: [[user, user_id, event, { name: { after: 'jane' } }]],
   preview: [[limited, { action: changeMany, grants }, [lastNameLike], 'seed']],
   apply: [
@@ -55,10 +51,7 @@ export const users = sqlExamples(UsersRepository, {
   ],
   lockAdministrators: [[limited, { kind: 'delete' }, [user_id]]],
   dropProposedEmails: [[[user_id]]],
-  notePassword: [
-    [user_id, 'user@example.com', null, true],
-    [user_id, null, { password_changed_at: null }],
-  ],
+  notePassword: [[user_id, 'user@example.com', null, true]],
   confirmEmail: [[user_id, 'new@example.com']],
   restore: [[user_id, 1, ['dispatcher']]],
   isEmpty: [[]],
