@@ -1,3 +1,4 @@
+import { namedEnum } from '../common/named-enum';
 import type { TokenGrant } from './token-grant';
 
 /** A portal that uses an API key (`login:forward`) to forward the request of a user. */
@@ -25,11 +26,15 @@ export interface Caller {
   asked?: TokenGrant;
 }
 
-/** The two kinds of users. */
-export type UserType = 'system' | 'carrier';
+/** Kind of user. */
+export const userTypes = namedEnum('UserType', ['carrier', 'system']);
+/** Kind of user. */
+export type UserType = (typeof userTypes)[number];
 
-/** The kinds of second factors. Recovery codes are not a factor. */
-export type FactorKind = 'totp' | 'passkey';
+/** Kind of second factor. Recovery codes are not a factor. */
+export const factorKinds = namedEnum('FactorKind', ['totp', 'passkey']);
+/** Kind of second factor. */
+export type FactorKind = (typeof factorKinds)[number];
 
 /**
  * The acting user or API key, with the rights that the database holds at this moment. The claims of

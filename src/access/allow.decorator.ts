@@ -104,7 +104,9 @@ export function Public(limit: NonNullable<AccessRule['limit']> = 'requests', por
 }
 
 const inScope = 'For users within the scope of the key, limits and rules for addresses apply to `X-User-Address`.';
+const key = { required: false, example: 'cik_Zk3vQ9sT1xWcR7yLb0uHnE5mPjD2gAaK8oIfX4eVt6M' };
+const address = { required: false, example: '203.0.113.7' };
 const portalHeaders = [
-  { name: 'X-Api-Key', required: false, description: `API key of a portal, with \`login:forward\`. ${inScope}` },
-  { name: 'X-User-Address', required: false, description: 'IP address of the user; required with `X-Api-Key`' },
+  { name: 'X-Api-Key', description: `API key of a portal, with \`login:forward\`. ${inScope}`, ...key },
+  { name: 'X-User-Address', description: 'IP address of the user; required with `X-Api-Key`', ...address },
 ];

@@ -38,7 +38,7 @@ export const permissionItems = {
 export const newPrefixParameter = {
   name: 'new_prefix',
   description: '`true`: accepts the name of a module that differs in one letter from a module of this service',
-  schema: { type: 'boolean', default: false },
+  schema: { type: 'boolean', default: false, example: false },
 };
 
 /** Returns whether a list contains a permission or `*`. There are no other wildcards. */

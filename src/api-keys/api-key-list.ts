@@ -1,3 +1,4 @@
+import { userTypes } from '../access/actor';
 import type { ListSpec } from '../common/query/list-query';
 
 /** Filters and sort fields of API key lists. */
@@ -9,7 +10,7 @@ export const apiKeyList: ListSpec = {
       key_id: { type: 'uuid', meaning: 'Id of the key' },
       name: { type: 'text', meaning: 'Name' },
       permission: { type: 'text', operators: ['eq', 'in'], meaning: 'Permission that the key lists by name' },
-      user_type: { type: 'text', values: ['system', 'carrier'], meaning: 'User type of the creator' },
+      user_type: { type: 'text', values: userTypes, meaning: 'User type of the creator' },
       carrier_id: { type: 'text', nullable: true, meaning: 'Carrier that the key belongs to' },
       active: { type: 'boolean', meaning: 'Whether the key is active: neither expired, suspended nor revoked' },
       created_at: { type: 'time', meaning: 'Time of creation' },

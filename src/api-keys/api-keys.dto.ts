@@ -20,7 +20,7 @@ export class CreateKeyRequest {
   /** 1–200 permissions that the caller holds: `module:action` as in roles, or `*` for all */
   @TextListField({ minItems: 1, ...permissionItems, example: ['user:read'] }) permissions!: string[];
   /** time of expiry, RFC 3339; in the future, at most one year ahead */
-  @TimeField() expires_at!: string;
+  @TimeField({ example: '2027-06-30T00:00:00Z' }) expires_at!: string;
   /**
    * carriers that the key is limited to; null or absent = all, `[]` = none. For System Users only;
    * must lie within the caller's own scope
@@ -30,9 +30,9 @@ export class CreateKeyRequest {
 
 /** An API key, without the key itself. */
 export class KeyResponse {
-  /** UUIDv7 */
+  /** UUIDv7 @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2 */
   key_id!: string;
-  /** display name */
+  /** display name @example billing */
   name!: string;
   /** `module:action`, or `*` for all */
   permissions!: string[];
@@ -52,7 +52,7 @@ export class KeyResponse {
   expires_at!: Date;
   /** time of the last use, to the minute */
   last_used_at!: Date | null;
-  /** IP address of the last request with the key; introspection of the key does not change it */
+  /** IP address of the last request with the key; introspection of the key does not change it @example 203.0.113.7 */
   last_used_ip!: string | null;
   /** time of revocation */
   revoked_at!: Date | null;
@@ -67,6 +67,7 @@ export class CreatedKeyResponse extends KeyResponse {
   /**
    * the key itself, `cik_` and 43 characters: send it as `Authorization: Bearer …`. No other
    * response contains it
+   * @example cik_Zk3vQ9sT1xWcR7yLb0uHnE5mPjD2gAaK8oIfX4eVt6M
    */
   key!: string;
 }

@@ -1,5 +1,4 @@
 import { type ErrorCode, errorKind } from '../common/errors/error-codes';
-import { bodyExamples, exampleOf, fileExamples } from './document-examples';
 import type { ProblemResponses } from './document-problems';
 import { makeIntegers } from './document-schemas';
 import {
@@ -11,25 +10,33 @@ import {
   refTo,
   type Response,
 } from './document-types';
+import type { Examples } from './examples';
 
-/** Descriptions of path parameters. A parameter has the same meaning in every path. */
-const pathParameters: Record<string, string> = {
-  user_id: 'Id of the user, a UUID. Other text returns 404.',
-  operation_id: 'Id of the operation, a UUID. Other text returns 404.',
-  factor_id: 'Id of the second factor, a UUID. Other text returns 404.',
-  key_id: 'Id of the API key, a UUID. Other text returns 404.',
-  mail_id: 'Id of the mail, a UUID. Other text returns 404.',
-  session_id: 'Id of the session, a UUID. Other text returns 404.',
-  role: 'Name of the role, case-sensitive',
-  token: 'Token of the link',
+/** Path parameters. A parameter has the same meaning in every path. */
+const pathParameters: Record<string, Pick<Parameter, 'description' | 'example'>> = {
+  user_id: { description: 'Id of the user, a UUID. Other text returns 404.' },
+  operation_id: { description: 'Id of the operation, a UUID. Other text returns 404.' },
+  factor_id: { description: 'Id of the second factor, a UUID. Other text returns 404.' },
+  key_id: { description: 'Id of the API key, a UUID. Other text returns 404.' },
+  mail_id: { description: 'Id of the mail, a UUID. Other text returns 404.' },
+  session_id: { description: 'Id of the session, a UUID. Other text returns 404.' },
+  role: { description: 'Name of the role, case-sensitive' },
+  token: { description: 'Token of the link', example: 'Zk3vQ9sT1xWcR7yLb0uHnE5mPjD2gAaK8oIfX4eVt6M' },
+};
+/** Files that an import accepts as they are. */
+const fileExamples: Record<string, string> = {
+  'text/csv':
+    'user_type,carrier_id,name,email,first_name,last_name\n' + 'carrier,acme,grace,grace@example.com,Grace,Hopper\n',
+  'application/x-ndjson':
+    '{"user_type":"carrier","carrier_id":"acme","name":"joan","email":"joan@example.com","roles":["carrier_user"]}\n',
 };
 
 /** Completes an operation: its parameters, examples, error responses and texts. */
-export function completeOperation(placed: PlacedOperation, problems: ProblemResponses): void {
+export function completeOperation(placed: PlacedOperation, problems: ProblemResponses, examples: Examples): void {
   const { operation, method } = placed;
   operation.security ??= [];
   const parameters = (operation.parameters ?? []) as Parameter[];
-  parameters.forEach(completeParameter);
+  for (const parameter of parameters) completeParameter(parameter, examples);
   // Moves the filters to the end. The sort is stable, so the other parameters keep their order.
   parameters.sort((a, b) => Number(a['x-filter'] !== undefined) - Number(b['x-filter'] !== undefined));
   const byStatus = new Map<number, ErrorCode[]>();
@@ -43,15 +50,16 @@ export function completeOperation(placed: PlacedOperation, problems: ProblemResp
     operation.description = `${operation.description ?? ''}\n\nPermission: \`${permission}\`${keysNote}`.trim();
   if (operation['x-fresh-auth'] === true) operation.description += freshNote(operation);
   if (['get', 'head', 'delete'].includes(method)) delete operation.requestBody;
-  addBodyExamples(operation);
+  addBodyExamples(operation, examples);
 }
 
-function completeParameter(parameter: Parameter): void {
+function completeParameter(parameter: Parameter, examples: Examples): void {
   const isPath = parameter.in === 'path';
-  if (isPath) parameter.description ??= pathParameters[parameter.name] ?? '';
+  if (isPath) Object.assign(parameter, pathParameters[parameter.name]);
   if (isPath && parameter.name.endsWith('_id')) parameter.schema.format = 'uuid';
   makeIntegers(parameter.schema);
-  parameter.example ??= exampleOf(parameter.name, parameter.schema);
+  parameter.example ??= examples.ofField(parameter.name, parameter.schema);
+  delete parameter.schema.example;
 }
 
 /** Codes of requests by users who have no rights for now. */
@@ -86,10 +94,9 @@ function codesOf({ operation, method }: PlacedOperation, parameters: Parameter[]
   return new Set(codes);
 }
 
-function addBodyExamples({ requestBody }: Operation): void {
+function addBodyExamples({ requestBody }: Operation, examples: Examples): void {
   for (const [type, content] of Object.entries(requestBody?.content ?? {})) {
-    const example = fileExamples[type] ?? bodyExamples[content.schema?.$ref?.split('/').at(-1) ?? ''];
-    if (example !== undefined) content.example = example;
+    content.example = fileExamples[type] ?? examples.ofBody(content.schema, requestBody?.required === true);
   }
 }
 

@@ -1,4 +1,5 @@
 import { type ErrorCode, errorKind } from '../common/errors/error-codes';
+import { namedEnum } from '../common/named-enum';
 import { type Components, pascalCase, type PlacedOperation, refTo, type Response, type Schema } from './document-types';
 
 /** Codes that most operations share. They do not appear in the names of problems. */
@@ -43,6 +44,8 @@ const members: Partial<Record<ErrorCode, Record<string, Schema>>> = {
     },
   },
 };
+/** What can complete a login: an authenticator app, a passkey or a recovery code. */
+namedEnum('FactorMethod', ['totp', 'passkey', 'recovery_code'], 'METHOD');
 const requestId = 'a3c1f6de-52b8-4f0e-9d27-6b8e1c0f4a95';
 
 /** Collects the error responses. Operations with the same codes share a response. */

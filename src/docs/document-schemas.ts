@@ -1,5 +1,6 @@
-import { exampleOf } from './document-examples';
-import type { Components, Schema } from './document-types';
+import { namedEnums } from '../common/named-enum';
+import { type Components, pascalCase, refTo, type Schema } from './document-types';
+import { Examples } from './examples';
 
 /**
  * Rejects the fields `others` in an object with the field `name`. Uses `dependentSchemas`, because
@@ -45,24 +46,28 @@ const uuidFields = ['created_by', 'ended_by', 'revoked_by', 'undo_of', 'undone_b
 /** Names that end in `_id` without being a UUID. */
 const textIds = ['carrier_id', 'client_id', 'request_id'];
 
-/** Completes the schemas of the DTO classes. */
-export function completeSchemas({ schemas }: Components, docstrings: Map<string, string>): void {
+/** Completes the schemas of the DTO classes, and returns their examples. */
+export function completeSchemas({ schemas }: Components, docstrings: Map<string, string>): Examples {
+  const examples = new Examples(schemas);
   for (const [name, schema] of Object.entries(schemas)) {
     const description = docstrings.get(name);
     if (description !== undefined) schema.description ??= description;
     // Responses stay open: clients must accept fields that a later version adds.
     if (name.endsWith('Request') && !forms.includes(name)) schema.additionalProperties ??= false;
-    for (const [field, property] of Object.entries(schema.properties ?? {})) completeProperty(name, field, property);
+    for (const [field, property] of Object.entries(schema.properties ?? {})) {
+      completeProperty(field, property);
+      property.example ??= examples.ofField(field, property);
+    }
     Object.assign(schema, betweenFields[name]);
   }
+  return examples;
 }
 
-function completeProperty(schema: string, field: string, property: Schema): void {
+function completeProperty(field: string, property: Schema): void {
   makeIntegers(property);
   const types = [property.type].flat();
   const isId = uuidFields.includes(field) || (field.endsWith('_id') && !textIds.includes(field));
   if (isId && types.includes('string')) property.format ??= 'uuid';
-  property.example ??= exampleOf(field, property, schema);
 }
 
 /** Declares every number as an integer: the API has no fractions. */
@@ -75,4 +80,48 @@ export function makeIntegers(schema: Schema): void {
   if (schema.items !== undefined) makeIntegers(schema.items);
   if (typeof schema.additionalProperties === 'object' && schema.additionalProperties !== null)
     makeIntegers(schema.additionalProperties);
+}
+
+type Enums = Map<string, { name: string; schema: Schema }>;
+
+const keyOf = (values: readonly unknown[]) => JSON.stringify([...values].sort());
+
+/**
+ * Replaces each enum by a reference to the schema with its name, and an enum of one value without
+ * a name by `const`.
+ */
+export function nameEnums({ schemas }: Components, root: object): void {
+  const enums: Enums = new Map();
+  for (const [name, { values, constants }] of namedEnums) {
+    const schema: Schema = { type: 'string', enum: [...values], example: values[0] };
+    if (name.endsWith('_sort')) schema.description = 'Sort field of the list.';
+    if (constants !== undefined)
+      schema['x-enum-varnames'] = values.map((value) => `${constants}_${value.toUpperCase().replaceAll('-', '_')}`);
+    enums.set(keyOf(values), { name: pascalCase(name), schema });
+  }
+  replaceEnums(root, enums);
+  const sorted = [...enums.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+  for (const { name, schema } of sorted) schemas[name] = schema;
+}
+
+function replaceEnums(node: unknown, enums: Enums): void {
+  if (typeof node !== 'object' || node === null) return;
+  for (const [name, child] of Object.entries(node)) {
+    if (name === 'example' || name === 'examples') continue;
+    const { type, enum: values } = (child ?? {}) as Schema;
+    if (!Array.isArray(values) || ![type].flat().includes('string')) replaceEnums(child, enums);
+    else Object.assign(node, { [name]: named(child as Schema, values, enums) });
+  }
+}
+
+function named(schema: Schema, all: unknown[], enums: Enums): Schema {
+  const values = all.filter((value) => value !== null);
+  const found = enums.get(keyOf(values));
+  const { description, type, default: fallback } = schema;
+  const texts = description === undefined ? {} : { description };
+  if (found === undefined) return values.length === 1 ? { type, const: values[0], ...texts } : schema;
+  // Generators do not support a default beside `$ref`.
+  if (fallback !== undefined) found.schema.example = found.schema.default ??= fallback;
+  const ref = refTo('schemas', found.name);
+  return [type].flat().includes('null') ? { anyOf: [ref, { type: 'null' }], ...texts } : { ...ref, ...texts };
 }

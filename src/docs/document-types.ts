@@ -13,6 +13,9 @@ export interface Schema {
   additionalProperties?: unknown;
   properties?: Record<string, Schema>;
   items?: Schema;
+  required?: string[];
+  minProperties?: number;
+  then?: Schema;
   allOf?: Schema[];
   anyOf?: Schema[];
   oneOf?: Schema[];
@@ -47,7 +50,7 @@ export interface Operation {
   operationId: string;
   description?: string;
   security?: unknown[];
-  requestBody?: { content: Content };
+  requestBody?: { content: Content; required?: boolean };
   parameters?: (Parameter | { $ref: string })[];
   responses: Record<string, Response | { $ref: string }>;
   'x-error-codes'?: ErrorCode[];

@@ -1,11 +1,10 @@
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { ProblemResponse } from '../common/http/problem.dto';
-import { classDocstrings } from './class-docstrings';
-import { nameEnums } from './document-enums';
+import { docstringsIn } from './docstrings';
 import { completeOperation, shareParameters, shareUnions } from './document-operations';
 import { ProblemResponses } from './document-problems';
-import { completeSchemas } from './document-schemas';
+import { completeSchemas, nameEnums } from './document-schemas';
 import type { Components, Operation, PlacedOperation } from './document-types';
 
 /** Tags and their descriptions, in the order of the explorer. */
@@ -75,9 +74,9 @@ export function createDocument(app: INestApplication): OpenAPIObject {
   const operations = operationsOf(document);
   shareUnions(operations, components);
   nameEnums(components, document);
-  completeSchemas(components, classDocstrings('src'));
+  const examples = completeSchemas(components, docstringsIn('src'));
   const problems = new ProblemResponses(components);
-  for (const operation of operations) completeOperation(operation, problems);
+  for (const operation of operations) completeOperation(operation, problems, examples);
   shareParameters(operations, components);
   joinLines(document);
   return document;

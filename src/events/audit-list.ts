@@ -1,4 +1,8 @@
+import { namedEnum } from '../common/named-enum';
 import type { ListSpec } from '../common/query/list-query';
+
+/** Kind of actor: a user, an API key or the service. */
+const actorTypes = namedEnum('ActorType', ['user', 'key', 'system'], 'ACTOR');
 
 /** Filters and sort fields of the audit log. */
 export const auditList: ListSpec = {
@@ -10,7 +14,7 @@ export const auditList: ListSpec = {
       event_type: { type: 'text', meaning: 'What happened, such as `user.changed`' },
       occurred_at: { type: 'time', meaning: 'Time of the event' },
       actor_id: { type: 'uuid', nullable: true, meaning: 'Id of the user or API key that acted' },
-      actor_type: { type: 'text', values: ['user', 'key', 'system'], meaning: 'Kind of actor' },
+      actor_type: { type: 'text', values: actorTypes, meaning: 'Kind of actor' },
       target_type: { type: 'text', nullable: true, meaning: 'Kind of target' },
       target_id: { type: 'uuid', nullable: true, meaning: 'Id of the target, such as the user' },
       carrier_id: { type: 'text', nullable: true, meaning: 'Carrier of the user concerned' },

@@ -19,6 +19,7 @@ export function Idempotent(): MethodDecorator {
         'request while the first is still running is rejected with 409. Responses with 401, 429 or 5xx and ' +
         'dry runs are not stored. A user and the API keys that they created can send 50,000 requests with a key in ' +
         '24 hours. A response of more than 2 KiB counts as several requests, one for each 2 KiB.',
+      example: '5f0c1a52-3b1e-4c37-9b8e-0d6f2a7c4e19',
       schema: { type: 'string', minLength: 1, maxLength: 255, pattern: patternOf(idempotencyKeyForm) },
     }),
   );

@@ -1,9 +1,14 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ValidateRules } from '../common/http/field-rules';
 import { TextField } from '../common/http/fields';
+import { namedEnum } from '../common/named-enum';
 import { uuidForm } from '../common/text-forms';
 import type { FactorChoice } from './factors/factor-changes.service';
 
+/** Whether factors are kept. */
+const factorsDecisions = namedEnum('FactorsDecision', ['keep', 'remove_all'], 'FACTORS');
+/** Whether API keys are kept. */
+const keysDecisions = namedEnum('KeysDecision', ['keep', 'suspend'], 'KEYS');
 const factorsMax = 20;
 const ids = { type: 'array', maxItems: factorsMax, items: { type: 'string', format: 'uuid', maxLength: 36 } };
 const isText = (value: unknown) => typeof value === 'string';
@@ -23,12 +28,12 @@ export class SecureUserRequest {
    * added. Required if the user has factors. Removing needs `user:reset_factors` and no API key,
    * and voids the recovery codes
    */
-  @ApiProperty({ required: false, oneOf: [{ type: 'string', enum: ['keep', 'remove_all'] }, ids] })
+  @ApiProperty({ required: false, oneOf: [{ type: 'string', enum: [...factorsDecisions] }, ids], example: 'keep' })
   @ValidateRules({ optional: true, nullable: false, rules })
   factors?: FactorChoice;
   /**
    * `suspend` suspends the API keys that the user created until each is resumed; `keep` keeps them.
    * Required if the user created API keys that still work
    */
-  @TextField({ optional: true, max: 7, values: ['keep', 'suspend'] }) keys?: 'keep' | 'suspend';
+  @TextField({ optional: true, max: 7, values: keysDecisions }) keys?: 'keep' | 'suspend';
 }

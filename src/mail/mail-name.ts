@@ -1,4 +1,5 @@
 import type { FactorKind } from '../access/actor';
+import { namedEnum } from '../common/named-enum';
 
 const noticeNames = [
   'password-changed',
@@ -20,8 +21,8 @@ const linkMails = ['invitation', 'reset', 'secured', 'email-confirmation'] as co
 /** Name of a mail with a link, other than a notice. */
 export type LinkMail = (typeof linkMails)[number];
 
-/** Names of the mails to users. */
-export const mailNames = [...linkMails, 'enrollment-code', ...noticeNames] as const;
+/** Kind of mail. */
+export const mailNames = namedEnum('MailKind', [...linkMails, 'enrollment-code', ...noticeNames], 'MAIL_KIND');
 
 /** Name of a mail that reports a change or a login. */
 export type NoticeName = (typeof noticeNames)[number];

@@ -1,5 +1,9 @@
+import { namedEnum } from '../common/named-enum';
 import type { ListSpec } from '../common/query/list-query';
 import { operationKinds, operationStatuses } from './operation.entity';
+
+/** Kind of actor of an operation. */
+const actorTypes = namedEnum('OperationActorType', ['user', 'key'], 'REQUESTED_BY');
 
 /** Filters and sort fields of operation lists. */
 export const operationList: ListSpec = {
@@ -10,7 +14,7 @@ export const operationList: ListSpec = {
       operation_id: { type: 'uuid', meaning: 'Id of the operation' },
       kind: { type: 'text', values: operationKinds, meaning: 'Kind of the operation' },
       status: { type: 'text', values: operationStatuses, meaning: 'State of the operation' },
-      actor_type: { type: 'text', values: ['user', 'key'], meaning: 'Kind of actor' },
+      actor_type: { type: 'text', values: actorTypes, meaning: 'Kind of actor' },
       actor_id: { type: 'uuid', meaning: 'Id of the user or API key that requested the operation' },
       undo_of: { type: 'uuid', nullable: true, meaning: 'Id of the operation that this operation undoes' },
       created_at: { type: 'time', meaning: 'When the operation was requested' },

@@ -1,11 +1,19 @@
 import { Check, Column, Entity, Index, PrimaryColumn, Unique } from 'typeorm';
+import { namedEnum } from '../common/named-enum';
 
-/** Kinds of operations. */
-export const operationKinds = ['change', 'delete', 'undo', 'import'] as const;
+/** Kind of operation. */
+export const operationKinds = namedEnum('OperationKind', ['change', 'delete', 'undo', 'import']);
 /** Kind of an operation. */
 export type OperationKind = (typeof operationKinds)[number];
-/** States: during the upload, accepted, running, and the three final states. */
-export const operationStatuses = ['receiving', 'waiting', 'running', 'done', 'canceled', 'failed'] as const;
+/** State of an operation: during the upload, accepted, running, and the three final states. */
+export const operationStatuses = namedEnum('OperationStatus', [
+  'receiving',
+  'waiting',
+  'running',
+  'done',
+  'canceled',
+  'failed',
+]);
 /** State of an operation. */
 export type OperationStatus = (typeof operationStatuses)[number];
 

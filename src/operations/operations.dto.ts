@@ -11,11 +11,11 @@ const dayMs = 86_400_000;
 export class SkippedResponse {
   /** id of the user; absent for rows of a file */
   user_id?: string;
-  /** first line of the row in the file, from 1; absent for users */
+  /** first line of the row in the file, from 1; absent for users @example 2 */
   line?: number;
   /** JSON pointer to the field of a change that the user cannot have; absent for rows */
   pointer?: string;
-  /** error code of the rule that protects the user; for a row the code of the first error */
+  /** error code of the rule that protects the user, or of the first error of a row @example access.protected_user */
   reason!: string;
   /** all errors of a row; absent for users */
   errors?: FieldErrorResponse[];
@@ -34,6 +34,7 @@ export class SkippedRowResponse {
    * by `(removed)`, except within `attributes` or longer texts; unknown fields are omitted; a cell
    * of more than 1,000 characters is shortened and ends with `…`, the file contains it whole; null
    * if the row could not be read, or if a user in the row was purged
+   * @example {"user_type": "carrier", "carrier_id": "acme", "name": "ada", "email": "ada.example.com"}
    */
   cells!: Record<string, string> | null;
 }
@@ -46,7 +47,7 @@ export class SkippedRowListResponse extends PageResponse {
 
 /** A bulk change, the undo of a bulk change, or an import, with its progress. */
 export class OperationResponse {
-  /** UUIDv7 */
+  /** UUIDv7 @example 0192f0c3-9e21-7a54-b1d7-4c5b6a798897 */
   operation_id!: string;
   /** `change`, `delete`, `undo` or `import` */
   kind!: OperationKind;
@@ -59,42 +60,45 @@ export class OperationResponse {
   actor_type!: 'user' | 'key';
   /** id of the user or API key that requested the operation */
   actor_id!: string;
-  /** filters and change as they were sent, or the options of an import */
+  /**
+   * filters and change as they were sent, or the options of an import
+   * @example {"filters": {"carrier_id": "acme"}, "change": {"locale": "en-GB"}}
+   */
   request!: Record<string, unknown>;
-  /** number of matching users, or of rows of the file; fixed when the operation was accepted */
+  /** number of matching users, or of rows of the file; fixed when the operation was accepted @example 120 */
   matched!: number;
-  /** number of users or rows that have been processed */
+  /** number of users or rows that have been processed @example 120 */
   processed!: number;
-  /** users that were changed, deleted, restored or created */
+  /** users that were changed, deleted, restored or created @example 110 */
   changed!: number;
-  /** users that already had the requested values */
+  /** users that already had the requested values @example 9 */
   unchanged!: number;
-  /** users or rows that were skipped */
+  /** users or rows that were skipped @example 1 */
   skipped_count!: number;
-  /** number of skipped users or rows by reason */
+  /** number of skipped users or rows by reason @example {"access.protected_user": 1} */
   skipped_reasons!: Record<string, number>;
   /**
    * the first 100 skipped users or rows; `GET /user/operation/{operation_id}/skipped` returns all
    * rows that an import skipped
    */
   skipped!: SkippedResponse[];
-  /** users with second factors, which securing the accounts kept */
+  /** users with second factors, which securing the accounts kept @example 1 */
   with_factors!: number;
-  /** users who created API keys that still work, which securing the accounts kept */
+  /** users who created API keys that still work, which securing the accounts kept @example 0 */
   with_keys!: number;
-  /** invited users who were enabled or restored, and whose invitation works again or is sent now */
+  /** invited users who were enabled or restored, and whose invitation works again or is sent now @example 2 */
   links_restored!: number;
-  /** invited users who were enabled or restored, and whose invitation has expired */
+  /** invited users who were enabled or restored, and whose invitation has expired @example 0 */
   links_expired!: number;
   /** time at which the skipped rows of an import expire; null before its end and without them */
   skipped_until!: Date | null;
-  /** users or rows per second so far; null before the first batch is done */
+  /** users or rows per second so far; null before the first batch is done @example 4000 */
   rate_per_second!: number | null;
-  /** remaining seconds at this rate; null unless the operation is running */
+  /** remaining seconds at this rate; null unless the operation is running @example 12 */
   remaining_seconds!: number | null;
-  /** error code of a failed operation */
+  /** error code of a failed operation @example service.internal_error */
   error_code!: string | null;
-  /** operation that this operation undoes */
+  /** operation that this operation undoes @example 0192f0b9-6d3a-7f28-95e1-6b7c8d9eafb0 */
   undo_of!: string | null;
   /**
    * operation that undoes or has undone this operation; null again if that operation was canceled,

@@ -1,4 +1,4 @@
-import type { UserType } from '../access/actor';
+import { type UserType, userTypes as types } from '../access/actor';
 import { roleForm } from '../access/grant';
 import { permissionItems } from '../access/permissions';
 import { TextField, TextListField, TimeField } from '../common/http/fields';
@@ -17,7 +17,7 @@ const nameLimits = {
   pattern: roleForm,
   form: 'must be 1 to 64 letters, digits, `.`, `_` or `-`, and must not begin with `.`',
 };
-const userTypes = { minItems: 1, maxItems: 2, max: 16, values: ['system', 'carrier'] };
+const userTypes = { minItems: 1, maxItems: 2, max: 16, values: types };
 const permissionList = { optional: true, ...permissionItems };
 const grantList = { optional: true, maxItems: 50, max: 64, pattern: roleForm, form: 'must be the name of a role' };
 
@@ -75,19 +75,22 @@ export class ChangeRoleRequest {
 
 /** A role. */
 export class RoleResponse {
-  /** 1–64 characters, unique */
+  /** 1–64 characters, unique @example support */
   name!: string;
-  /** purpose of the role */
+  /** purpose of the role @example 'Helps users of all carriers' */
   description!: string;
   /** types of users that the role can be granted to */
   user_types!: UserType[];
-  /** permissions as `module:action`, or `*` for all */
+  /** permissions as `module:action`, or `*` for all @example ["user:read"] */
   permissions!: string[];
-  /** roles that holders may grant and revoke, in addition to roles whose permissions they hold */
+  /**
+   * roles that holders may grant and revoke, in addition to roles whose permissions they hold
+   * @example ["carrier_user"]
+   */
   may_grant!: string[];
   /** time from which users with the role need a second factor; null = not required */
   second_factor_required_from!: Date | null;
-  /** true for roles of which only `second_factor_required_from` can be changed */
+  /** true for roles of which only `second_factor_required_from` can be changed @example false */
   built_in!: boolean;
   /** increases with each change; the `ETag` */
   version!: number;

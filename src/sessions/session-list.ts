@@ -1,3 +1,4 @@
+import { userTypes } from '../access/actor';
 import type { Scope } from '../access/scope';
 import type { ListSpec } from '../common/query/list-query';
 import { endedReasons } from './session.entity';
@@ -17,7 +18,7 @@ export const sessionList: ListSpec = {
     fields: {
       session_id: { type: 'uuid', meaning: 'Id of the session' },
       user_id: { type: 'uuid', meaning: 'Id of the user' },
-      user_type: { type: 'text', values: ['system', 'carrier'], meaning: 'Kind of user' },
+      user_type: { type: 'text', values: userTypes, meaning: 'Kind of user' },
       carrier_id: { type: 'text', nullable: true, meaning: 'Carrier of the user' },
       ip: { type: 'address', nullable: true, meaning: 'Address of the login (address or CIDR)' },
       user_agent: { type: 'text', nullable: true, meaning: 'User agent of the login' },

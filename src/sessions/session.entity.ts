@@ -1,11 +1,12 @@
 import { Check, Column, Entity, ForeignKey, Index, PrimaryColumn } from 'typeorm';
 import type { UserType } from '../access/actor';
 import type { TokenGrant } from '../access/token-grant';
+import { namedEnum } from '../common/named-enum';
 
-/** Reasons why a session ended. */
-export const endedReasons = [
-  'logout',
+/** Why a session ended. */
+export const endedReasons = namedEnum('SessionEndReason', [
   'revoked',
+  'logout',
   'expired',
   'replaced',
   'token_reuse',
@@ -15,7 +16,7 @@ export const endedReasons = [
   'user_deleted',
   'factors_changed',
   'secured',
-] as const;
+]);
 /** Reason why a session ended. */
 export type EndedReason = (typeof endedReasons)[number];
 

@@ -2,18 +2,23 @@ import type { UserType } from '../access/actor';
 import { permissionItems } from '../access/permissions';
 import { TextField, TextListField } from '../common/http/fields';
 import { PageResponse } from '../common/http/page.dto';
+import { namedEnum } from '../common/named-enum';
 import type { Timed } from '../common/times';
 import type { EndedReason, SessionEntity } from './session.entity';
 import { partsOf } from './user-agents';
 
+/** How the refresh token is sent, if not in the body. */
+const transports = namedEnum('RefreshTokenTransport', ['cookie'], 'TRANSPORT');
+
 /** Declares the field that chooses how the refresh token is sent. */
-export const TransportField = (): PropertyDecorator => TextField({ optional: true, max: 6, values: ['cookie'] });
+export const TransportField = (): PropertyDecorator => TextField({ optional: true, max: 6, values: transports });
 
 /** Limits of the tokens of a session. A refresh keeps both limits or narrows them permanently. */
 export class TokenLimits {
   /**
    * `aud` of the tokens: `carrier-platform` (the default) and names of `TOKEN_AUDIENCES`. Tokens
    * without `carrier-platform` work for modules only
+   * @example ["billing"]
    */
   @TextListField({ optional: true, minItems: 1, maxItems: 20, min: 1, max: 64 }) audience?: string[];
   /** permissions of the tokens, limited to those of the user; absent = all of these */
@@ -22,7 +27,7 @@ export class TokenLimits {
 
 /** One login. Contains no token; the id is not a secret. */
 export class SessionResponse {
-  /** UUIDv7 */
+  /** UUIDv7 @example 0192f0c2-5b7d-7e19-a4c8-3d2e1f0a9b8c */
   session_id!: string;
   /** id of the user */
   user_id!: string;
@@ -45,25 +50,29 @@ export class SessionResponse {
   /**
    * methods of the authentication (RFC 8176): `pwd`, `otp`, `hwk` or `swk` with `user`, and `mfa`
    * after two factors
+   * @example ["pwd", "otp", "mfa"]
    */
   amr!: string[];
   /** address of the login */
   ip!: string | null;
-  /** user agent of the login, at most 512 characters */
+  /** user agent of the login, at most 512 characters @example Mozilla/5.0 (X11; Linux x86_64) Firefox/131.0 */
   user_agent!: string | null;
   /**
    * browser and version according to the user agent, such as `Chrome 130`; name of another program,
    * such as `curl 8`; null if unknown
+   * @example Firefox 131
    */
   browser!: string | null;
   /**
    * operating system according to the user agent, such as `iOS 18`; without a version if browsers
    * hide it (`macOS`, `Windows 10 or 11`); null if unknown
+   * @example Linux
    */
   os!: string | null;
   /**
    * `desktop`, `mobile`, `tablet`, `tv` or `bot` according to the user agent; null for other
    * programs or if unknown
+   * @example desktop
    */
   device!: string | null;
   /** whether the session is live: neither ended nor expired */
@@ -84,7 +93,7 @@ export class SessionListResponse extends PageResponse {
 
 /** Number of sessions that were ended. */
 export class EndedSessionsResponse {
-  /** number of live sessions that were ended */
+  /** number of live sessions that were ended @example 3 */
   ended!: number;
 }
 

@@ -1,4 +1,13 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { namedEnum } from '../common/named-enum';
 import type { UserResponse } from '../users/users.dto';
+
+/** What needs attention. */
+const attentionKinds = namedEnum(
+  'AttentionKind',
+  ['users_locked', 'users_must_enroll', 'api_keys_expiring', 'mails_failed'],
+  'ATTENTION',
+);
 
 /** Number of users of a type and status. */
 export class UserCountResponse {
@@ -6,7 +15,7 @@ export class UserCountResponse {
   user_type!: UserResponse['user_type'];
   /** state of the users */
   status!: UserResponse['status'];
-  /** number of users */
+  /** number of users @example 12 */
   count!: number;
 }
 
@@ -14,21 +23,21 @@ export class UserCountResponse {
 export class LoginHourResponse {
   /** beginning of the hour, in UTC */
   hour!: Date;
-  /** number of completed logins */
+  /** number of completed logins @example 120 */
   succeeded!: number;
-  /** number of failed logins: wrong name, password or passkey, or not allowed */
+  /** number of failed logins: wrong name, password or passkey, or not allowed @example 3 */
   failed!: number;
 }
 
 /** Items of one kind that need attention, with the list that shows them. */
 export class AttentionResponse {
   /** kind of the items */
-  kind!: 'users_locked' | 'users_must_enroll' | 'api_keys_expiring' | 'mails_failed';
+  @ApiProperty({ enum: attentionKinds }) kind!: (typeof attentionKinds)[number];
   /** number of users, API keys or mails */
   count!: number;
-  /** path of the list that shows the items */
+  /** path of the list that shows the items @example /user/list */
   list!: string;
-  /** query parameters that limit the list to the items */
+  /** query parameters that limit the list to the items @example {"locked_until_gt": "2026-11-20T13:00:00.000Z"} */
   filter!: Record<string, string>;
 }
 
@@ -38,11 +47,11 @@ export class OverviewResponse {
   as_of!: Date;
   /** users by type and status, without deleted users */
   users!: UserCountResponse[];
-  /** number of live sessions */
+  /** number of live sessions @example 1234 */
   sessions!: number;
   /** logins of the last 24 hours, the oldest hour first; the last hour is incomplete */
   logins!: LoginHourResponse[];
-  /** number of unfinished operations that the caller may see */
+  /** number of unfinished operations that the caller may see @example 1 */
   operations_running!: number;
   /** what needs attention, as far as the caller may see it; a count may be 0 */
   attention!: AttentionResponse[];

@@ -1,13 +1,15 @@
+import { namedEnum } from '../common/named-enum';
 import type { ListSpec } from '../common/query/list-query';
 import { mailNames } from '../mail/mail.service';
 
-/** States of a mail. A sent mail is no longer listed. */
-export const mailStates = ['waiting', 'retrying', 'sending', 'failed'] as const;
+/** State of a mail that is not sent yet. */
+export const mailStates = namedEnum('MailState', ['waiting', 'retrying', 'sending', 'failed'], 'MAIL');
 
 /** Filters and sort fields of mail lists. */
 export const mailList: ListSpec = {
   name: 'mails',
   filter: {
+    selects: 'mail',
     fields: {
       mail_id: { type: 'uuid', meaning: 'Id of the mail' },
       kind: { type: 'text', values: mailNames, meaning: 'Kind of mail' },

@@ -7,6 +7,7 @@ export class MailResponse {
   /**
    * stays the same when the mail is retried; a delayed mail gets a new id when it is due or
    * retried
+   * @example 00000000-0000-8000-8000-00000000002a
    */
   mail_id!: string;
   /** kind of mail */
@@ -22,11 +23,11 @@ export class MailResponse {
   name!: string;
   /** carrier of a Carrier User */
   carrier_id!: string | null;
-  /** address of the recipient */
+  /** address of the recipient @example ada@example.com */
   recipient!: string;
-  /** number of attempts so far, at most 25; `POST /mail/{mail_id}/retry` resets it to 0 */
+  /** number of attempts so far, at most 25; `POST /mail/{mail_id}/retry` resets it to 0 @example 3 */
   attempts!: number;
-  /** response of the mail server to the last failed attempt, or the reason why there was none */
+  /** response of the mail server to the last failed attempt, or why there was none @example 550 mailbox unavailable */
   last_error!: string | null;
   /** when the mail was requested */
   created_at!: Date;

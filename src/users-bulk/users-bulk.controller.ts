@@ -21,7 +21,7 @@ const parameters: ParameterDoc[] = [
   {
     name: 'everyone',
     description: '`true`: all users that the caller may see. Not allowed together with a filter',
-    schema: { type: 'boolean', default: false },
+    schema: { type: 'boolean', default: false, example: false },
   },
   {
     name: 'dry_run',
@@ -38,7 +38,7 @@ const parameters: ParameterDoc[] = [
   {
     name: 'expected',
     description: 'Number of users that you expect to match. Any other number fails with `bulk.expected_mismatch`',
-    schema: { type: 'integer', format: 'int32', minimum: 0, maximum: 999_999_999 },
+    schema: { type: 'integer', format: 'int32', minimum: 0, maximum: 999_999_999, example: 120 },
   },
   ...filterParameters(userFilter),
 ];

@@ -24,13 +24,14 @@ export class BulkCounts {
 export class BulkPreviewResponse extends BulkCounts {
   /** always `preview`; results and operations have other values */
   kind!: 'preview';
-  /** users that would change */
+  /** users that would change @example 110 */
   would_change!: number;
   /** the first 20 users that would change, as they are now; only their ids without `user:read` */
   sample!: PreviewedUserResponse[];
   /**
    * repeat the request with this token instead of `dry_run` to change exactly the previewed users;
    * if other users match by then, the request fails; valid once
+   * @example eyJjIjoiMDE5MmYwYzMifQ.kV7d2RZs
    */
   confirm_token!: string;
   /** when the token expires */

@@ -1,3 +1,4 @@
+import { namedEnum } from '../common/named-enum';
 import { readBoolean } from '../common/query/boolean-parameter';
 import type { RawQuery } from '../common/query/filter';
 
@@ -20,7 +21,8 @@ export const importParameters = [
   {
     name: 'on_conflict',
     description: 'Outcome of a row whose name, e-mail address or id is taken',
-    schema: { type: 'string', enum: ['fail', 'skip'], default: 'fail' },
+    /** Outcome of a row that conflicts with an existing user. */
+    schema: { type: 'string', enum: namedEnum('ConflictRule', ['fail', 'skip']), default: 'fail' },
   },
   {
     name: 'invite',

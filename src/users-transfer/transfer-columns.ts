@@ -1,7 +1,10 @@
+import { namedEnum } from '../common/named-enum';
 import { type CellForm, userFields, type UserFieldWith, userFieldsWith } from '../users/user-fields';
 
+/** Format of an export. */
+export const transferFormats = namedEnum('ExportFormat', ['csv', 'ndjson']);
 /** Format of a file of users. */
-export type TransferFormat = 'csv' | 'ndjson';
+export type TransferFormat = (typeof transferFormats)[number];
 
 /** Columns of a file of users in their order. An export writes all, an import reads them. */
 export const transferColumns = Object.fromEntries(

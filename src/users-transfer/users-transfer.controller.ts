@@ -31,7 +31,7 @@ import { ExportLinksService } from './export-links.service';
 import { importParameters } from './import-options';
 import { type ExportedFile, UsersExportService } from './users-export.service';
 import { UsersImportService } from './users-import.service';
-import { importColumns } from './transfer-columns';
+import { importColumns, transferFormats } from './transfer-columns';
 import { SkippedRowsService } from './skipped-rows.service';
 import { ExportLinkResponse, ImportPreviewResponse } from './users-transfer.dto';
 
@@ -39,7 +39,7 @@ const exportParameters: ParameterDoc[] = [
   {
     name: 'format',
     description: 'Format of the file',
-    schema: { type: 'string', enum: ['csv', 'ndjson'], default: 'csv' },
+    schema: { type: 'string', enum: transferFormats, default: 'csv' },
   },
   {
     name: 'hashes',

@@ -58,7 +58,7 @@ export class ImportPreviewResponse {
   kind!: 'preview';
   /** number of rows in the file */
   matched!: number;
-  /** number of users that would be created */
+  /** number of users that would be created @example 110 */
   would_create!: number;
   /** number of rows whose id, name or address is taken, with `on_conflict=skip` */
   unchanged!: number;
@@ -72,7 +72,10 @@ export class ImportPreviewResponse {
 
 /** One-time link to an export. */
 export class ExportLinkResponse {
-  /** address of the file; works once, for anyone who knows the address, without an access token */
+  /**
+   * address of the file; works once, for anyone who knows the address, without an access token
+   * @example https://identity.example.net/user/export/Zk3vQ9sT1xWcR7yLb0uHnE5mPjD2gAaK8oIfX4eVt6M
+   */
   url!: string;
   /** expiry, 60 seconds from now */
   expires_at!: Date;

@@ -1,3 +1,4 @@
+import { userTypes } from '../access/actor';
 import type { FilterField, FilterSpec, RawQuery, SpecialParameter } from '../common/query/filter';
 import { parseFilter } from '../common/query/filter';
 import type { ListSpec } from '../common/query/list-query';
@@ -10,7 +11,7 @@ const word = `[^\\x00${space}]+`;
 
 const fields: Record<string, FilterField> = {
   user_id: { type: 'uuid', meaning: 'Id' },
-  user_type: { type: 'text', values: ['system', 'carrier'], meaning: 'Kind of user' },
+  user_type: { type: 'text', values: userTypes, meaning: 'Kind of user' },
   status: { type: 'text', values: userStatuses, meaning: 'State' },
   name: { type: 'text', fold: true, meaning: 'Login name, without regard to case' },
   email: { type: 'text', fold: true, meaning: 'E-mail address, without regard to case' },
@@ -26,10 +27,7 @@ const fields: Record<string, FilterField> = {
   last_login_ip: { type: 'address', nullable: true, meaning: 'Address of the last login (address or CIDR)' },
   must_change_password: { type: 'boolean', meaning: 'Must change the password before any other request' },
   has_second_factor: { type: 'boolean', meaning: 'Has a confirmed second factor' },
-  must_enroll_second_factor: {
-    type: 'boolean',
-    meaning: 'Has no second factor although one is required now',
-  },
+  must_enroll_second_factor: { type: 'boolean', meaning: 'Has no second factor although one is required now' },
   created_at: { type: 'time', meaning: 'When the user was created' },
   updated_at: { type: 'time', meaning: 'When a field was last changed' },
   last_login_at: { type: 'time', nullable: true, meaning: 'Last login' },
@@ -44,6 +42,7 @@ const q: SpecialParameter = {
   meaning:
     `Up to ${wordsMax} words, each found in name, e-mail, first or last name or job title; ` +
     'words of 1 or 2 characters match beginnings',
+  example: 'ada',
 };
 
 /** Filters of users, for lists, bulk changes and exports. */

@@ -1,8 +1,9 @@
 import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { FactorKind, UserType } from '../access/actor';
+import { namedEnum } from '../common/named-enum';
 
-/** States of a user: without a password, able to log in, and barred from logging in. */
-export const userStatuses = ['invited', 'active', 'disabled'] as const;
+/** State of a user: `invited` users have no password yet, `disabled` users cannot log in. */
+export const userStatuses = namedEnum('UserStatus', ['active', 'invited', 'disabled']);
 /** State of a user. */
 export type UserStatus = (typeof userStatuses)[number];
 

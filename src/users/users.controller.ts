@@ -28,7 +28,7 @@ const selfFields = userFieldsWith('self_changeable')
 const purgeParameter = {
   name: 'purge',
   description: '`true`: deletes the user for good, even if already deleted; needs `user:purge`',
-  schema: { type: 'boolean', default: false },
+  schema: { type: 'boolean', default: false, example: false },
 };
 const deletedParameter = {
   name: 'deleted',

@@ -1,5 +1,5 @@
 import { IntersectionType, OmitType, PartialType, PickType } from '@nestjs/swagger';
-import type { FactorKind, UserType } from '../access/actor';
+import { type FactorKind, type UserType, userTypes } from '../access/actor';
 import { roleForm } from '../access/grant';
 import { BooleanField, EmailField, JsonObjectField, TextField, TextListField, TimeField } from '../common/http/fields';
 import { PageResponse } from '../common/http/page.dto';
@@ -7,7 +7,7 @@ import { addressForm } from '../common/text-forms';
 import type { Timed } from '../common/times';
 import { userFieldsWith } from './user-fields';
 import { deletedUserFields } from './user-list';
-import type { UserEntity, UserStatus } from './user.entity';
+import { type UserEntity, type UserStatus, userStatuses } from './user.entity';
 import { carrierIdForm, isTimezone, localeForm, nameForm, phoneForm, timezoneForm } from './user-fields';
 
 const locale = { min: 2, max: 35, pattern: localeForm, form: 'must be a language tag such as de-AT' };
@@ -58,7 +58,7 @@ export class PersonalFields {
   @TextField({ optional: true, nullable: true, min: 1, max: 100, example: 'Head of Operations' }) job_title?:
     string | null;
   /** BCP 47 language tag, also the language of mails; null clears it */
-  @TextField({ optional: true, nullable: true, ...locale, example: 'en' }) locale?: string | null;
+  @TextField({ optional: true, nullable: true, ...locale, example: 'en-GB' }) locale?: string | null;
   /** IANA name of a known time zone; null clears it */
   @TextField({ optional: true, nullable: true, ...timezone, example: 'Europe/Vienna' }) timezone?: string | null;
 }
@@ -66,7 +66,7 @@ export class PersonalFields {
 /** A new user. */
 export class CreateUserRequest extends PersonalFields {
   /** `system` manages the platform's modules, `carrier` uses its services; never changes */
-  @TextField({ max: 16, values: ['system', 'carrier'] }) user_type!: UserType;
+  @TextField({ max: 16, values: userTypes }) user_type!: UserType;
   /** login name, 3–64 letters, digits, `.`, `_` or `-`; unique without regard to case */
   @TextField({ ...nameLimits, example: 'ada' }) name!: string;
   /** unique without regard to case; at most 254 characters */
@@ -101,7 +101,7 @@ export class CreateUserRequest extends PersonalFields {
 /** Fields that can be changed on one user and in bulk. */
 export class SharedChanges {
   /** `active` requires a password; `invited` enables a disabled user without a password */
-  @TextField({ optional: true, max: 16, values: ['invited', 'active', 'disabled'] }) status?: UserStatus;
+  @TextField({ optional: true, max: 16, values: userStatuses }) status?: UserStatus;
   /** names of roles; replaces all roles of the user */
   @TextListField(roleNames) roles?: string[];
   /** carriers to which a System User is limited; null = all, `[]` = none */
@@ -136,9 +136,9 @@ export class ChangeFoundUsersRequest extends IntersectionType(
   SharedChanges,
 ) {
   /** roles to add; not together with `roles` */
-  @TextListField(roleNames) roles_add?: string[];
+  @TextListField({ ...roleNames, example: ['carrier_administrator'] }) roles_add?: string[];
   /** roles to remove; not together with `roles`, and none of `roles_add` */
-  @TextListField(roleNames) roles_remove?: string[];
+  @TextListField({ ...roleNames, example: ['carrier_user'] }) roles_remove?: string[];
   /**
    * true removes all second factors and recovery codes, which also needs `user:reset_factors`;
    * not with an API key, and cannot be undone
@@ -153,43 +153,43 @@ export class ChangeFoundUsersRequest extends IntersectionType(
 
 /** A user, without any secret. */
 export class UserResponse {
-  /** UUIDv7 */
+  /** UUIDv7 @example 0192f0c1-8a4e-7c3b-9d52-1f6a7b8c9d0e */
   user_id!: string;
   /** `system` or `carrier`; never changes */
   user_type!: UserType;
-  /** login name */
+  /** login name @example ada */
   name!: string;
-  /** current e-mail address */
+  /** current e-mail address @example ada@example.com */
   email!: string;
-  /** proposed new e-mail address, not yet confirmed */
+  /** proposed new e-mail address, not yet confirmed @example ada@example.net */
   email_pending!: string | null;
   /** time of the last verification of `email` */
   email_verified_at!: Date | null;
-  /** first name, or empty */
+  /** first name, or empty @example Ada */
   first_name!: string;
-  /** last name, or empty */
+  /** last name, or empty @example Lovelace */
   last_name!: string;
-  /** E.164 phone number */
+  /** E.164 phone number @example +4312345678 */
   phone!: string | null;
-  /** job title */
+  /** job title @example Head of Operations */
   job_title!: string | null;
-  /** BCP 47 language tag */
+  /** BCP 47 language tag @example en-GB */
   locale!: string | null;
-  /** IANA name of the time zone */
+  /** IANA name of the time zone @example Europe/Vienna */
   timezone!: string | null;
-  /** carrier of a Carrier User */
+  /** carrier of a Carrier User @example acme */
   carrier_id!: string | null;
-  /** carriers to which a System User is limited; null = all */
+  /** carriers to which a System User is limited; null = all @example ["acme"] */
   carrier_scope!: string[] | null;
-  /** names of roles */
+  /** names of roles @example ["carrier_user"] */
   roles!: string[];
   /** `invited` (no password yet), `active` or `disabled` */
   status!: UserStatus;
-  /** CIDRs from which the user may log in; empty = any */
+  /** CIDRs from which the user may log in; empty = any @example ["203.0.113.0/24"] */
   allowed_ips!: string[];
-  /** free JSON object */
+  /** free JSON object @example {"tier": "gold"} */
   attributes!: Record<string, unknown>;
-  /** whether the user must change the password before any other request; voids no password */
+  /** whether the user must change the password before any other request; voids no password @example false */
   must_change_password!: boolean;
   /** whether the user was seen within the last 5 minutes */
   online!: boolean;
@@ -207,7 +207,7 @@ export class UserResponse {
   updated_at!: Date;
   /** time of the last login */
   last_login_at!: Date | null;
-  /** IP address of the last login */
+  /** IP address of the last login @example 203.0.113.7 */
   last_login_ip!: string | null;
   /** time of the last activity, to the minute */
   last_seen_at!: Date | null;
@@ -220,7 +220,7 @@ export class UserResponse {
   locked_until!: Date | null;
   /** time of the deletion; null = not deleted */
   deleted_at!: Date | null;
-  /** increases with each change; the `ETag` */
+  /** increases with each change; the `ETag` @example 3 */
   version!: number;
 }
 
@@ -235,6 +235,7 @@ export class CurrentUserResponse extends UserResponse {
   /**
    * permissions of all roles; empty while the user must change the password or enrol a second
    * factor
+   * @example ["user:read"]
    */
   permissions!: string[];
 }

@@ -16,7 +16,7 @@ export const ifMatchHeader = {
   name: 'If-Match',
   required: false,
   description: '`ETag` of the version that the caller expects. Fails with 412 if the current version differs',
-  schema: { type: 'string' as const },
+  schema: { type: 'string' as const, example: '"3"' },
 };
 
 /**

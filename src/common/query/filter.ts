@@ -24,6 +24,7 @@ export interface SpecialParameter {
   detail: string;
   /** what the parameter matches, for the OpenAPI document */
   meaning: string;
+  example: string;
 }
 
 /** Names the parameters that a list can be filtered by. All other parameters are rejected. */

@@ -1,3 +1,4 @@
+import { namedEnum } from '../named-enum';
 import { AppError, type FieldError, invalid } from '../errors/app-error';
 import type { CursorCodec, CursorPosition } from './cursor';
 import { type Condition, type FilterSpec, parseFilter, type RawQuery } from './filter';
@@ -19,11 +20,16 @@ export interface ListSpec {
   defaultDirection?: 'asc';
 }
 
+/** How a total is counted. */
+export const countModes = namedEnum('CountMode', ['estimated', 'exact', 'none']);
+/** Direction of a sort. */
+export const directions = namedEnum('SortDirection', ['asc', 'desc']);
+
 /**
  * How the total is computed: counted up to 10,000 and estimated beyond, always counted, or not
  * computed.
  */
-export type CountMode = 'estimated' | 'exact' | 'none';
+export type CountMode = (typeof countModes)[number];
 
 /** A parsed list request. */
 export interface ListQuery {
@@ -64,8 +70,8 @@ export function parseListQuery(query: RawQuery, spec: ListSpec, callerId: string
   const conditions = parseFilter(filters, spec.filter, errors);
   const read = new ParameterReader(query, errors);
   const orderBy = read.oneOf('order_by', Object.keys(spec.sorts), spec.defaultSort);
-  const descending = read.oneOf('order_dir', ['asc', 'desc'], spec.defaultDirection ?? 'desc') === 'desc';
-  const count = read.oneOf('count', ['estimated', 'exact', 'none'], 'estimated') as CountMode;
+  const descending = read.oneOf('order_dir', directions, spec.defaultDirection ?? 'desc') === 'desc';
+  const count = read.oneOf('count', countModes, 'estimated') as CountMode;
   const per_page = read.integer('per_page', perPageMax) ?? perPageDefault;
   const page = read.integer('page', Number.MAX_SAFE_INTEGER);
   const cursor = read.text('cursor', cursorMax);

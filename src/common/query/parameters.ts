@@ -1,6 +1,7 @@
 import { type FilterField, type FilterSpec, operatorsOf, parameterName } from './filter';
 import { likeMin, listMax, type Operator, textMax, type ValueType } from './filter-value';
-import { cursorMax, depthMax, type ListSpec, perPageDefault, perPageMax } from './list-query';
+import { countModes, cursorMax, depthMax, directions, type ListSpec, perPageDefault, perPageMax } from './list-query';
+import { namedEnum } from '../named-enum';
 import { addressForm, patternOf, storableText, timeForm } from '../text-forms';
 
 /** A query parameter as the OpenAPI document shows it. */
@@ -49,10 +50,10 @@ export function filterParameters(spec: FilterSpec): ParameterDoc[] {
       return { name: parameterName(name, operator), description, ...valueDoc(field, operator), ...filter };
     }),
   );
-  const specials = Object.entries(spec.specials ?? {}).map(([name, { meaning, pattern }]) => ({
+  const specials = Object.entries(spec.specials ?? {}).map(([name, { meaning, pattern, example }]) => ({
     name,
     description: meaning,
-    schema: { ...formats.text, pattern: patternOf(pattern) },
+    schema: { ...formats.text, pattern: patternOf(pattern), example },
     ...filter,
   }));
   return [...fields, ...specials];
@@ -69,16 +70,19 @@ function valueDoc(field: FilterField, operator: Operator): Pick<ParameterDoc, 's
 
 /** Returns every parameter of a list: sort, paging, count and filters. */
 export function listParameters(spec: ListSpec): ParameterDoc[] {
+  const sorts = Object.keys(spec.sorts);
+  const { selects } = spec.filter;
+  if (selects !== undefined) namedEnum(`${selects}_sort`, sorts, `${selects}s_by`.toUpperCase());
   return [
     {
       name: 'order_by',
       description: 'Sort field; nulls last, the id breaks ties',
-      schema: { type: 'string', enum: Object.keys(spec.sorts), default: spec.defaultSort },
+      schema: { type: 'string', enum: sorts, default: spec.defaultSort },
     },
     {
       name: 'order_dir',
       description: 'Direction of the sort',
-      schema: { type: 'string', enum: ['asc', 'desc'], default: spec.defaultDirection ?? 'desc' },
+      schema: { type: 'string', enum: directions, default: spec.defaultDirection ?? 'desc' },
     },
     {
       name: 'per_page',
@@ -95,14 +99,14 @@ export function listParameters(spec: ListSpec): ParameterDoc[] {
     {
       name: 'cursor',
       description: '`next_cursor` of the previous page; valid for the same caller, filter and sort',
-      schema: { type: 'string', minLength: 1, maxLength: cursorMax },
+      schema: { type: 'string', minLength: 1, maxLength: cursorMax, example: 'eyJzIjoiY3JlYXRlZF9hdCJ9.mZ4kTq1v' },
     },
     {
       name: 'count',
       description:
         '`estimated` counts up to 10,000 rows and estimates larger totals; `exact` counts all rows; `none` leaves ' +
         '`total` null',
-      schema: { type: 'string', enum: ['estimated', 'exact', 'none'], default: 'estimated' },
+      schema: { type: 'string', enum: countModes, default: 'estimated' },
     },
     ...filterParameters(spec.filter),
   ];

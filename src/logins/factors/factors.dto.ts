@@ -1,4 +1,5 @@
-import type { FactorKind } from '../../access/actor';
+import { ApiProperty } from '@nestjs/swagger';
+import { type FactorKind, factorKinds } from '../../access/actor';
 import { TextField } from '../../common/http/fields';
 import { uuidForm } from '../../common/text-forms';
 import { type FactorRecord, providerOf, totpCodeFormat } from '../../credentials/factors/factors.service';
@@ -40,13 +41,13 @@ export class RenameFactorRequest {
 
 /** A second factor, without its secret. */
 export class FactorResponse {
-  /** UUIDv7 */
+  /** UUIDv7 @example 0192f0c6-1d2e-7f3a-8b4c-5d6e7f8a9b0c */
   factor_id!: string;
   /** kind of factor */
-  kind!: FactorKind;
-  /** name that the user gave the factor */
+  @ApiProperty({ enum: factorKinds }) kind!: FactorKind;
+  /** name that the user gave the factor @example Phone */
   name!: string;
-  /** product that keeps a passkey, such as `Google Password Manager`; absent if it is not known */
+  /** product that keeps a passkey; absent if it is not known @example 'Google Password Manager' */
   provider?: string;
   /** time of creation */
   created_at!: Date;
@@ -63,7 +64,7 @@ export class FactorResponse {
 export class FactorListResponse {
   /** oldest first */
   items!: FactorResponse[];
-  /** number of unused recovery codes */
+  /** number of unused recovery codes @example 10 */
   recovery_codes_left!: number;
 }
 
@@ -71,11 +72,11 @@ export class FactorListResponse {
 export class AddedTotpResponse {
   /** id of the unconfirmed factor */
   factor_id!: string;
-  /** secret of 160 bits in base32, to type into an authenticator app */
+  /** secret of 160 bits in base32, to type into an authenticator app @example JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP */
   secret!: string;
-  /** URI with the secret, which authenticator apps read from a QR code */
+  /** URI with the secret, which apps read from a QR code @example otpauth://totp/ada?secret=JBSWY3DPEHPK3PXP */
   otpauth_uri!: string;
-  /** QR code of `otpauth_uri`, an SVG image */
+  /** QR code of `otpauth_uri`, an SVG image @example <svg></svg> */
   qr_svg!: string;
 }
 
@@ -87,7 +88,7 @@ export class ConfirmedFactorResponse {
 
 /** New recovery codes. */
 export class RecoveryCodesResponse {
-  /** ten single-use codes; no other response contains them */
+  /** ten single-use codes; no other response contains them @example ["MFRG-GZDF-MZTW-Q2LK-NNWG-23TP"] */
   recovery_codes!: string[];
 }
 

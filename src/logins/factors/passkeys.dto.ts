@@ -5,12 +5,14 @@ import { FactorResponse, MailCodeField } from './factors.dto';
 
 /** Bounds the JSON of a browser. The members that matter have their own limits. */
 const passkeyLimits = { maxBytes: 49_152, maxDepth: 10, maxKeys: 1_000 };
+const response = { clientDataJSON: 'e30', authenticatorData: 'AA', signature: 'AA', userHandle: 'AA' };
+const example = { id: 'cGFzc2tleQ', rawId: 'cGFzc2tleQ', type: 'public-key', response, clientExtensionResults: {} };
 /** Any text, because a malformed challenge is an invalid one. */
-const challengeLimits = { min: 1, max: 1_024, raw: true };
+const challengeLimits = { min: 1, max: 1_024, raw: true, example: 'Zk3vQ9sT1xWcR7yLb0uHnE5mPjD2gAaK8oIfX4eVt6M' };
 
 /** Declares the result of a browser as a field. */
 export const PasskeyField = (options: { optional?: boolean } = {}): PropertyDecorator =>
-  JsonObjectField({ ...options, ...passkeyLimits });
+  JsonObjectField({ ...options, ...passkeyLimits, example });
 
 /** Declares the challenge of options as a field. */
 export const PasskeyChallengeField = (options: { optional?: boolean } = {}): PropertyDecorator =>
@@ -50,6 +52,7 @@ export class PasskeyOptionsResponse {
   /**
    * options for `PublicKeyCredential.parseCreationOptionsFromJSON()` or
    * `parseRequestOptionsFromJSON()` of the browser (WebAuthn Level 3)
+   * @example {"challenge": "ZXhhbXBsZQ", "rpId": "example.net", "timeout": 300000, "userVerification": "required"}
    */
   options!: JsonObject;
   /** send it back together with the passkey */
@@ -64,6 +67,6 @@ export class AddedPasskeyResponse extends FactorResponse {
 
 /** The origins whose pages may use passkeys of the service (WebAuthn Level 3, §5.11). */
 export class PasskeyOriginsResponse {
-  /** origins of `WEBAUTHN_ORIGINS`; empty if passkeys are off */
+  /** origins of `WEBAUTHN_ORIGINS`; empty if passkeys are off @example ["https://portal.example.net"] */
   origins!: string[];
 }

@@ -442,6 +442,7 @@ export const listMailsFilters = {
     choices: [
       'invitation',
       'reset',
+      'secured',
       'email-confirmation',
       'enrollment-code',
       'password-changed',
@@ -456,7 +457,6 @@ export const listMailsFilters = {
       'passkey-counter',
       'second-step-missing',
       'new-address-login',
-      'secured',
     ],
     operators: ['', '_ne', '_in'],
   },

@@ -1547,16 +1547,16 @@ export interface components {
         /** @description Number of rows that match the filter. */
         PageTotalResponse: {
             /**
+             * @description `eq` for an exact number, `approx` for an estimate of the planner
+             * @example eq
+             */
+            relation: components["schemas"]["CountRelation"];
+            /**
              * Format: int64
              * @description number of rows
              * @example 1234
              */
             value: number;
-            /**
-             * @description `eq` for an exact number, `approx` for an estimate of the planner
-             * @example eq
-             */
-            relation: components["schemas"]["CountRelation"];
         };
         /** @description A page of events. */
         AuditListResponse: {
@@ -1787,7 +1787,7 @@ export interface components {
             ip: string | null;
             /**
              * @description user agent of the login, at most 512 characters
-             * @example Mozilla/5.0 (X11; Linux x86_64; rv:131.0) Gecko/20100101 Firefox/131.0
+             * @example Mozilla/5.0 (X11; Linux x86_64) Firefox/131.0
              */
             user_agent: string | null;
             /**
@@ -1973,7 +1973,7 @@ export interface components {
             /**
              * Format: date-time
              * @description time of expiry, RFC 3339; in the future, at most one year ahead
-             * @example 2026-11-20T13:00:00.000Z
+             * @example 2027-06-30T00:00:00Z
              */
             expires_at: string;
             /**
@@ -2121,7 +2121,7 @@ export interface components {
              */
             detail: string;
             /**
-             * @description values in `detail`, such as `permission`, for texts that a client translates by `code`
+             * @description values in `detail`, for texts that a client translates by `code`
              * @example {
              *       "permission": "user:delete"
              *     }
@@ -2158,7 +2158,7 @@ export interface components {
              */
             pointer?: string;
             /**
-             * @description error code of the rule that protects the user; for a row the code of the first error
+             * @description error code of the rule that protects the user, or of the first error of a row
              * @example access.protected_user
              */
             reason: string;
@@ -2305,7 +2305,7 @@ export interface components {
             /**
              * Format: uuid
              * @description operation that undoes or has undone this operation; null again if that operation was canceled, failed, changed no user or skipped users
-             * @example 0192f0d5-7c4b-7a39-86f2-7c8d9eafb0c1
+             * @example 0192f0a7-11c2-7d4e-8b6f-2a3c4d5e6f70
              */
             undone_by: string | null;
             /**
@@ -2700,7 +2700,7 @@ export interface components {
         ChangeFoundUsersRequest: {
             /**
              * @description BCP 47 language tag, also the language of mails; null clears it
-             * @example en
+             * @example en-GB
              */
             locale?: string | null;
             /**
@@ -3104,7 +3104,7 @@ export interface components {
             job_title?: string | null;
             /**
              * @description BCP 47 language tag, also the language of mails; null clears it
-             * @example en
+             * @example en-GB
              */
             locale?: string | null;
             /**
@@ -3421,7 +3421,7 @@ export interface components {
             job_title?: string | null;
             /**
              * @description BCP 47 language tag, also the language of mails; null clears it
-             * @example en
+             * @example en-GB
              */
             locale?: string | null;
             /**
@@ -3491,7 +3491,7 @@ export interface components {
         LoginResponse: {
             /**
              * @description JWT; send it as `Authorization: Bearer …`
-             * @example eyJhbGciOiJFUzI1NiIsInR5cCI6ImF0K2p3dCJ9.eyJzdWIiOiIwMTkyZjBjMSJ9.c2lnbmF0dXJl
+             * @example eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiIwMTkyZjBjMSJ9.c2lnbmF0dXJl
              */
             access_token: string;
             /**
@@ -3508,7 +3508,7 @@ export interface components {
             expires_in: number;
             /**
              * @description opaque; valid for one refresh; absent if `transport` is `cookie`
-             * @example r1_Zk3vQ9sT1xWcR7yLb0uHnE5mPjD2gAaK8oIfX4eVt6M
+             * @example r1_Zk3vQ9sT1xWcR7yLb0uHnE5mPjD2gAaK8o
              */
             refresh_token?: string;
             /**
@@ -3568,7 +3568,7 @@ export interface components {
             active: boolean;
             /**
              * @description new access token, if `refreshed` is true
-             * @example eyJhbGciOiJFUzI1NiIsInR5cCI6ImF0K2p3dCJ9.eyJzdWIiOiIwMTkyZjBjMSJ9.c2lnbmF0dXJl
+             * @example eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiIwMTkyZjBjMSJ9.c2lnbmF0dXJl
              */
             access_token?: string;
             /**
@@ -3590,7 +3590,7 @@ export interface components {
             refreshed: boolean;
             /**
              * @description next refresh token, after a rotation; absent if `transport` is `cookie`
-             * @example r1_Zk3vQ9sT1xWcR7yLb0uHnE5mPjD2gAaK8oIfX4eVt6M
+             * @example r1_Zk3vQ9sT1xWcR7yLb0uHnE5mPjD2gAaK8o
              */
             refresh_token?: string;
             /**
@@ -3629,12 +3629,12 @@ export interface components {
             permissions?: string[];
             /**
              * @description access token of any user, only checked; must not be sent together with `refresh_token`
-             * @example eyJhbGciOiJFUzI1NiIsInR5cCI6ImF0K2p3dCJ9.eyJzdWIiOiIwMTkyZjBjMSJ9.c2lnbmF0dXJl
+             * @example eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiIwMTkyZjBjMSJ9.c2lnbmF0dXJl
              */
             token?: string;
             /**
              * @description refresh token to rotate, together with its access token
-             * @example r1_Zk3vQ9sT1xWcR7yLb0uHnE5mPjD2gAaK8oIfX4eVt6M
+             * @example r1_Zk3vQ9sT1xWcR7yLb0uHnE5mPjD2gAaK8o
              */
             refresh_token?: string;
             /**
@@ -3647,7 +3647,7 @@ export interface components {
         LogoutRequest: {
             /**
              * @description refresh token whose session ends; the access token is then not needed
-             * @example r1_Zk3vQ9sT1xWcR7yLb0uHnE5mPjD2gAaK8oIfX4eVt6M
+             * @example r1_Zk3vQ9sT1xWcR7yLb0uHnE5mPjD2gAaK8o
              */
             refresh_token?: string;
             /**
@@ -3826,7 +3826,7 @@ export interface components {
         IntrospectionRequest: {
             /**
              * @description access token or API key; refresh tokens are never active
-             * @example eyJhbGciOiJFUzI1NiIsInR5cCI6ImF0K2p3dCJ9.eyJzdWIiOiIwMTkyZjBjMSJ9.c2lnbmF0dXJl
+             * @example eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiIwMTkyZjBjMSJ9.c2lnbmF0dXJl
              */
             token: string;
             /**
@@ -3841,7 +3841,7 @@ export interface components {
             client_id?: string;
             /**
              * Format: password
-             * @description API key that authenticates the request, instead of a header (`client_secret_post`)
+             * @description API key, instead of a header (`client_secret_post`)
              * @example cik_Zk3vQ9sT1xWcR7yLb0uHnE5mPjD2gAaK8oIfX4eVt6M
              */
             client_secret?: string;
@@ -3850,7 +3850,7 @@ export interface components {
         ReauthenticateResponse: {
             /**
              * @description JWT with the new `auth_time`; send it as `Authorization: Bearer …`
-             * @example eyJhbGciOiJFUzI1NiIsInR5cCI6ImF0K2p3dCJ9.eyJzdWIiOiIwMTkyZjBjMSJ9.c2lnbmF0dXJl
+             * @example eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiIwMTkyZjBjMSJ9.c2lnbmF0dXJl
              */
             access_token: string;
             /**
@@ -3916,7 +3916,6 @@ export interface components {
              *       "challenge": "ZXhhbXBsZQ",
              *       "rpId": "example.net",
              *       "timeout": 300000,
-             *       "allowCredentials": [],
              *       "userVerification": "required"
              *     }
              */
@@ -4077,7 +4076,7 @@ export interface components {
             /**
              * Format: password
              * @description 15–256 characters (`PASSWORD_MIN_LENGTH` sets the minimum); must not be a common password or contain the name, e-mail address or carrier of the user
-             * @example a quiet river under seven bridges
+             * @example seven bridges over a quiet river
              */
             password: string;
         };
@@ -4484,23 +4483,23 @@ export interface components {
         /** @description A second factor, without its secret. */
         FactorResponse: {
             /**
+             * @description kind of factor
+             * @example totp
+             */
+            kind: components["schemas"]["FactorKind"];
+            /**
              * Format: uuid
              * @description UUIDv7
              * @example 0192f0c6-1d2e-7f3a-8b4c-5d6e7f8a9b0c
              */
             factor_id: string;
             /**
-             * @description kind of factor
-             * @example totp
-             */
-            kind: components["schemas"]["FactorKind"];
-            /**
              * @description name that the user gave the factor
              * @example Phone
              */
             name: string;
             /**
-             * @description product that keeps a passkey, such as `Google Password Manager`; absent if it is not known
+             * @description product that keeps a passkey; absent if it is not known
              * @example Google Password Manager
              */
             provider?: string;
@@ -4547,13 +4546,13 @@ export interface components {
              */
             secret: string;
             /**
-             * @description URI with the secret, which authenticator apps read from a QR code
-             * @example otpauth://totp/carrier-identity:ada?issuer=carrier-identity&secret=JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP
+             * @description URI with the secret, which apps read from a QR code
+             * @example otpauth://totp/ada?secret=JBSWY3DPEHPK3PXP
              */
             otpauth_uri: string;
             /**
              * @description QR code of `otpauth_uri`, an SVG image
-             * @example <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 45 45" shape-rendering="crispEdges"></svg>
+             * @example <svg></svg>
              */
             qr_svg: string;
         };
@@ -4623,23 +4622,23 @@ export interface components {
         /** @description An enrolled passkey. */
         AddedPasskeyResponse: {
             /**
+             * @description kind of factor
+             * @example totp
+             */
+            kind: components["schemas"]["FactorKind"];
+            /**
              * Format: uuid
              * @description UUIDv7
              * @example 0192f0c6-1d2e-7f3a-8b4c-5d6e7f8a9b0c
              */
             factor_id: string;
             /**
-             * @description kind of factor
-             * @example totp
-             */
-            kind: components["schemas"]["FactorKind"];
-            /**
              * @description name that the user gave the factor
-             * @example ada
+             * @example Phone
              */
             name: string;
             /**
-             * @description product that keeps a passkey, such as `Google Password Manager`; absent if it is not known
+             * @description product that keeps a passkey; absent if it is not known
              * @example Google Password Manager
              */
             provider?: string;
@@ -4758,8 +4757,8 @@ export interface components {
              */
             attempts: number;
             /**
-             * @description response of the mail server to the last failed attempt, or the reason why there was none
-             * @example 550 5.1.1 mailbox unavailable
+             * @description response of the mail server to the last failed attempt, or why there was none
+             * @example 550 mailbox unavailable
              */
             last_error: string | null;
             /**
@@ -4819,7 +4818,7 @@ export interface components {
             status: number;
             /**
              * @description explanation of this occurrence, for people
-             * @example The user does not exist, or the caller may not see this user.
+             * @example The user does not exist.
              */
             detail: string;
             /**
@@ -4851,177 +4850,177 @@ export interface components {
         /** @description The operation of an import, or its preview, by `kind` */
         ImportResponse: components["schemas"]["ImportPreviewResponse"] | components["schemas"]["OperationResponse"];
         /**
-         * @description Kind of user
-         * @example carrier
-         * @enum {string}
-         */
-        UserType: "carrier" | "system";
-        /**
-         * @description State of a user: `invited` users have no password yet, `disabled` users cannot log in
-         * @example active
-         * @enum {string}
-         */
-        UserStatus: "active" | "invited" | "disabled";
-        /**
-         * @description Kind of actor: a user, an API key or the service
+         * @description Kind of actor: a user, an API key or the service.
          * @example user
          * @enum {string}
          */
         ActorType: "user" | "key" | "system";
         /**
-         * @description Kind of actor of an operation
-         * @example user
-         * @enum {string}
-         */
-        OperationActorType: "user" | "key";
-        /**
-         * @description Kind of operation
-         * @example change
-         * @enum {string}
-         */
-        OperationKind: "change" | "delete" | "undo" | "import";
-        /**
-         * @description State of an operation
-         * @example receiving
-         * @enum {string}
-         */
-        OperationStatus: "receiving" | "waiting" | "running" | "done" | "canceled" | "failed";
-        /**
-         * @description Why a session ended
-         * @example revoked
-         * @enum {string}
-         */
-        SessionEndReason: "revoked" | "logout" | "expired" | "replaced" | "token_reuse" | "password_changed" | "ip_not_allowed" | "user_disabled" | "user_deleted" | "factors_changed" | "secured";
-        /**
-         * @description What can complete a login: an authenticator app, a passkey or a recovery code
-         * @example totp
-         * @enum {string}
-         */
-        FactorMethod: "totp" | "passkey" | "recovery_code";
-        /**
-         * @description Whether factors are kept
-         * @example keep
-         * @enum {string}
-         */
-        FactorsDecision: "keep" | "remove_all";
-        /**
-         * @description Whether API keys are kept
-         * @example keep
-         * @enum {string}
-         */
-        KeysDecision: "keep" | "suspend";
-        /**
-         * @description Kind of second factor
-         * @example totp
-         * @enum {string}
-         */
-        FactorKind: "totp" | "passkey";
-        /**
-         * @description How the refresh token is sent, if not in the body
-         * @example cookie
-         * @enum {string}
-         */
-        RefreshTokenTransport: "cookie";
-        /**
-         * @description Whether a total is exact or an estimate
-         * @example eq
-         * @enum {string}
-         */
-        CountRelation: "eq" | "approx";
-        /**
-         * @description How a total is counted
-         * @default estimated
-         * @example estimated
-         * @enum {string}
-         */
-        CountMode: "estimated" | "exact" | "none";
-        /**
-         * @description Direction of a sort
-         * @default desc
-         * @example desc
-         * @enum {string}
-         */
-        SortDirection: "asc" | "desc";
-        /**
-         * @description Sort fields of users
-         * @default created_at
-         * @example created_at
-         * @enum {string}
-         */
-        UserSort: "created_at" | "updated_at" | "name" | "email" | "last_name" | "last_login_at" | "last_seen_at" | "status" | "carrier_id" | "deleted_at";
-        /**
-         * @description Sort fields of sessions
-         * @default created_at
-         * @example created_at
-         * @enum {string}
-         */
-        SessionSort: "created_at" | "last_seen_at" | "expires_at";
-        /**
-         * @description Sort fields of API keys
+         * @description Sort field of the list.
          * @default created_at
          * @example created_at
          * @enum {string}
          */
         ApiKeySort: "created_at" | "name" | "expires_at" | "last_used_at";
         /**
-         * @description Sort fields of operations
-         * @default created_at
-         * @example created_at
+         * @description What needs attention.
+         * @example users_locked
          * @enum {string}
          */
-        OperationSort: "created_at";
+        AttentionKind: "users_locked" | "users_must_enroll" | "api_keys_expiring" | "mails_failed";
         /**
-         * @description Sort fields of events
+         * @description Outcome of a row that conflicts with an existing user.
+         * @default fail
+         * @example fail
+         * @enum {string}
+         */
+        ConflictRule: "fail" | "skip";
+        /**
+         * @description How a total is counted.
+         * @default estimated
+         * @example estimated
+         * @enum {string}
+         */
+        CountMode: "estimated" | "exact" | "none";
+        /**
+         * @description Whether a total is exact or an estimate.
+         * @example eq
+         * @enum {string}
+         */
+        CountRelation: "eq" | "approx";
+        /**
+         * @description Sort field of the list.
          * @default occurred_at
          * @example occurred_at
          * @enum {string}
          */
         EventSort: "occurred_at";
         /**
-         * @description Sort fields of mails
-         * @default created_at
-         * @example created_at
-         * @enum {string}
-         */
-        MailSort: "created_at" | "next_attempt_at";
-        /**
-         * @description Kind of mail
-         * @example invitation
-         * @enum {string}
-         */
-        MailKind: "invitation" | "reset" | "email-confirmation" | "enrollment-code" | "password-changed" | "email-change-notice" | "token-reuse" | "factor-enrolled" | "factor-removed" | "factors-reset" | "recovery-code-used" | "recovery-codes-low" | "recovery-codes-renewed" | "passkey-counter" | "second-step-missing" | "new-address-login" | "secured";
-        /**
-         * @description What a link sets
-         * @example reset
-         * @enum {string}
-         */
-        LinkKind: "reset" | "invitation" | "not_me";
-        /**
-         * @description State of a mail that is not sent yet
-         * @example waiting
-         * @enum {string}
-         */
-        MailState: "waiting" | "retrying" | "sending" | "failed";
-        /**
-         * @description What needs attention
-         * @example users_locked
-         * @enum {string}
-         */
-        AttentionKind: "users_locked" | "users_must_enroll" | "api_keys_expiring" | "mails_failed";
-        /**
-         * @description Format of an export
+         * @description Format of an export.
          * @default csv
          * @example csv
          * @enum {string}
          */
         ExportFormat: "csv" | "ndjson";
         /**
-         * @description Outcome of a row that conflicts with an existing user
-         * @default fail
-         * @example fail
+         * @description Kind of second factor. Recovery codes are not a factor.
+         * @example totp
          * @enum {string}
          */
-        ConflictRule: "fail" | "skip";
+        FactorKind: "totp" | "passkey";
+        /**
+         * @description What can complete a login: an authenticator app, a passkey or a recovery code.
+         * @example totp
+         * @enum {string}
+         */
+        FactorMethod: "totp" | "passkey" | "recovery_code";
+        /**
+         * @description Whether factors are kept.
+         * @example keep
+         * @enum {string}
+         */
+        FactorsDecision: "keep" | "remove_all";
+        /**
+         * @description Whether API keys are kept.
+         * @example keep
+         * @enum {string}
+         */
+        KeysDecision: "keep" | "suspend";
+        /**
+         * @description What a link sets.
+         * @example reset
+         * @enum {string}
+         */
+        LinkKind: "reset" | "invitation" | "not_me";
+        /**
+         * @description Kind of mail.
+         * @example invitation
+         * @enum {string}
+         */
+        MailKind: "invitation" | "reset" | "secured" | "email-confirmation" | "enrollment-code" | "password-changed" | "email-change-notice" | "token-reuse" | "factor-enrolled" | "factor-removed" | "factors-reset" | "recovery-code-used" | "recovery-codes-low" | "recovery-codes-renewed" | "passkey-counter" | "second-step-missing" | "new-address-login";
+        /**
+         * @description Sort field of the list.
+         * @default created_at
+         * @example created_at
+         * @enum {string}
+         */
+        MailSort: "created_at" | "next_attempt_at";
+        /**
+         * @description State of a mail that is not sent yet.
+         * @example waiting
+         * @enum {string}
+         */
+        MailState: "waiting" | "retrying" | "sending" | "failed";
+        /**
+         * @description Kind of actor of an operation.
+         * @example user
+         * @enum {string}
+         */
+        OperationActorType: "user" | "key";
+        /**
+         * @description Kind of operation.
+         * @example change
+         * @enum {string}
+         */
+        OperationKind: "change" | "delete" | "undo" | "import";
+        /**
+         * @description Sort field of the list.
+         * @default created_at
+         * @example created_at
+         * @enum {string}
+         */
+        OperationSort: "created_at";
+        /**
+         * @description State of an operation: during the upload, accepted, running, and the three final states.
+         * @example receiving
+         * @enum {string}
+         */
+        OperationStatus: "receiving" | "waiting" | "running" | "done" | "canceled" | "failed";
+        /**
+         * @description How the refresh token is sent, if not in the body.
+         * @example cookie
+         * @enum {string}
+         */
+        RefreshTokenTransport: "cookie";
+        /**
+         * @description Why a session ended.
+         * @example revoked
+         * @enum {string}
+         */
+        SessionEndReason: "revoked" | "logout" | "expired" | "replaced" | "token_reuse" | "password_changed" | "ip_not_allowed" | "user_disabled" | "user_deleted" | "factors_changed" | "secured";
+        /**
+         * @description Sort field of the list.
+         * @default created_at
+         * @example created_at
+         * @enum {string}
+         */
+        SessionSort: "created_at" | "last_seen_at" | "expires_at";
+        /**
+         * @description Direction of a sort.
+         * @default desc
+         * @example desc
+         * @enum {string}
+         */
+        SortDirection: "asc" | "desc";
+        /**
+         * @description Sort field of the list.
+         * @default created_at
+         * @example created_at
+         * @enum {string}
+         */
+        UserSort: "created_at" | "updated_at" | "name" | "email" | "last_name" | "last_login_at" | "last_seen_at" | "status" | "carrier_id" | "deleted_at";
+        /**
+         * @description State of a user: `invited` users have no password yet, `disabled` users cannot log in.
+         * @example active
+         * @enum {string}
+         */
+        UserStatus: "active" | "invited" | "disabled";
+        /**
+         * @description Kind of user.
+         * @example carrier
+         * @enum {string}
+         */
+        UserType: "carrier" | "system";
         /** @description Problem with the code `page.cursor_invalid` or `page.too_deep` or `request.invalid` */
         PageCursorInvalidOrPageTooDeepProblem: components["schemas"]["ProblemResponse"] & {
             /**
@@ -6411,18 +6410,18 @@ export interface components {
         SessionFilterIpIsnull: boolean;
         /**
          * @description User agent of the login: equals
-         * @example Mozilla/5.0 (X11; Linux x86_64; rv:131.0) Gecko/20100101 Firefox/131.0
+         * @example Mozilla/5.0 (X11; Linux x86_64) Firefox/131.0
          */
         SessionFilterUserAgent: string;
         /**
          * @description User agent of the login: does not equal; matches null too
-         * @example Mozilla/5.0 (X11; Linux x86_64; rv:131.0) Gecko/20100101 Firefox/131.0
+         * @example Mozilla/5.0 (X11; Linux x86_64) Firefox/131.0
          */
         SessionFilterUserAgentNe: string;
         /**
          * @description User agent of the login: is one of up to 500 different values, separated by commas
          * @example [
-         *       "Mozilla/5.0 (X11; Linux x86_64; rv:131.0) Gecko/20100101 Firefox/131.0"
+         *       "Mozilla/5.0 (X11; Linux x86_64) Firefox/131.0"
          *     ]
          */
         SessionFilterUserAgentIn: string[];
@@ -6433,7 +6432,7 @@ export interface components {
         SessionFilterUserAgentIsnull: boolean;
         /**
          * @description User agent of the login: contains, ignoring case; at least 3 characters
-         * @example Mozilla/5.0 (X11; Linux x86_64; rv:131.0) Gecko/20100101 Firefox/131.0
+         * @example Mozilla/5.0 (X11; Linux x86_64) Firefox/131.0
          */
         SessionFilterUserAgentLike: string;
         /**
@@ -6970,13 +6969,13 @@ export interface components {
         UserFilterMustChangePassword: boolean;
         /**
          * @description Must change the password before any other request: does not equal; matches null too
-         * @example true
+         * @example false
          */
         UserFilterMustChangePasswordNe: boolean;
         /**
          * @description Must change the password before any other request: is one of up to 500 different values, separated by commas
          * @example [
-         *       true
+         *       false
          *     ]
          */
         UserFilterMustChangePasswordIn: boolean[];
@@ -7669,10 +7668,7 @@ export interface operations {
                  * @example {
                  *       "name": "support",
                  *       "user_types": [
-                 *         "system"
-                 *       ],
-                 *       "permissions": [
-                 *         "user:read"
+                 *         "carrier"
                  *       ]
                  *     }
                  */
@@ -8006,18 +8002,18 @@ export interface operations {
                 ip_isnull?: components["parameters"]["SessionFilterIpIsnull"];
                 /**
                  * @description User agent of the login: equals
-                 * @example Mozilla/5.0 (X11; Linux x86_64; rv:131.0) Gecko/20100101 Firefox/131.0
+                 * @example Mozilla/5.0 (X11; Linux x86_64) Firefox/131.0
                  */
                 user_agent?: components["parameters"]["SessionFilterUserAgent"];
                 /**
                  * @description User agent of the login: does not equal; matches null too
-                 * @example Mozilla/5.0 (X11; Linux x86_64; rv:131.0) Gecko/20100101 Firefox/131.0
+                 * @example Mozilla/5.0 (X11; Linux x86_64) Firefox/131.0
                  */
                 user_agent_ne?: components["parameters"]["SessionFilterUserAgentNe"];
                 /**
                  * @description User agent of the login: is one of up to 500 different values, separated by commas
                  * @example [
-                 *       "Mozilla/5.0 (X11; Linux x86_64; rv:131.0) Gecko/20100101 Firefox/131.0"
+                 *       "Mozilla/5.0 (X11; Linux x86_64) Firefox/131.0"
                  *     ]
                  */
                 user_agent_in?: components["parameters"]["SessionFilterUserAgentIn"];
@@ -8028,7 +8024,7 @@ export interface operations {
                 user_agent_isnull?: components["parameters"]["SessionFilterUserAgentIsnull"];
                 /**
                  * @description User agent of the login: contains, ignoring case; at least 3 characters
-                 * @example Mozilla/5.0 (X11; Linux x86_64; rv:131.0) Gecko/20100101 Firefox/131.0
+                 * @example Mozilla/5.0 (X11; Linux x86_64) Firefox/131.0
                  */
                 user_agent_like?: components["parameters"]["SessionFilterUserAgentLike"];
                 /**
@@ -8328,18 +8324,18 @@ export interface operations {
                 ip_isnull?: components["parameters"]["SessionFilterIpIsnull"];
                 /**
                  * @description User agent of the login: equals
-                 * @example Mozilla/5.0 (X11; Linux x86_64; rv:131.0) Gecko/20100101 Firefox/131.0
+                 * @example Mozilla/5.0 (X11; Linux x86_64) Firefox/131.0
                  */
                 user_agent?: components["parameters"]["SessionFilterUserAgent"];
                 /**
                  * @description User agent of the login: does not equal; matches null too
-                 * @example Mozilla/5.0 (X11; Linux x86_64; rv:131.0) Gecko/20100101 Firefox/131.0
+                 * @example Mozilla/5.0 (X11; Linux x86_64) Firefox/131.0
                  */
                 user_agent_ne?: components["parameters"]["SessionFilterUserAgentNe"];
                 /**
                  * @description User agent of the login: is one of up to 500 different values, separated by commas
                  * @example [
-                 *       "Mozilla/5.0 (X11; Linux x86_64; rv:131.0) Gecko/20100101 Firefox/131.0"
+                 *       "Mozilla/5.0 (X11; Linux x86_64) Firefox/131.0"
                  *     ]
                  */
                 user_agent_in?: components["parameters"]["SessionFilterUserAgentIn"];
@@ -8350,7 +8346,7 @@ export interface operations {
                 user_agent_isnull?: components["parameters"]["SessionFilterUserAgentIsnull"];
                 /**
                  * @description User agent of the login: contains, ignoring case; at least 3 characters
-                 * @example Mozilla/5.0 (X11; Linux x86_64; rv:131.0) Gecko/20100101 Firefox/131.0
+                 * @example Mozilla/5.0 (X11; Linux x86_64) Firefox/131.0
                  */
                 user_agent_like?: components["parameters"]["SessionFilterUserAgentLike"];
                 /**
@@ -9755,13 +9751,13 @@ export interface operations {
                 must_change_password?: components["parameters"]["UserFilterMustChangePassword"];
                 /**
                  * @description Must change the password before any other request: does not equal; matches null too
-                 * @example true
+                 * @example false
                  */
                 must_change_password_ne?: components["parameters"]["UserFilterMustChangePasswordNe"];
                 /**
                  * @description Must change the password before any other request: is one of up to 500 different values, separated by commas
                  * @example [
-                 *       true
+                 *       false
                  *     ]
                  */
                 must_change_password_in?: components["parameters"]["UserFilterMustChangePasswordIn"];
@@ -10447,13 +10443,13 @@ export interface operations {
                 must_change_password?: components["parameters"]["UserFilterMustChangePassword"];
                 /**
                  * @description Must change the password before any other request: does not equal; matches null too
-                 * @example true
+                 * @example false
                  */
                 must_change_password_ne?: components["parameters"]["UserFilterMustChangePasswordNe"];
                 /**
                  * @description Must change the password before any other request: is one of up to 500 different values, separated by commas
                  * @example [
-                 *       true
+                 *       false
                  *     ]
                  */
                 must_change_password_in?: components["parameters"]["UserFilterMustChangePasswordIn"];
@@ -10753,9 +10749,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "attributes": {
-                 *         "tier": "gold"
-                 *       }
+                 *       "locale": "en-GB"
                  *     }
                  */
                 "application/json": components["schemas"]["ChangeFoundUsersRequest"];
@@ -11179,13 +11173,13 @@ export interface operations {
                 must_change_password?: components["parameters"]["UserFilterMustChangePassword"];
                 /**
                  * @description Must change the password before any other request: does not equal; matches null too
-                 * @example true
+                 * @example false
                  */
                 must_change_password_ne?: components["parameters"]["UserFilterMustChangePasswordNe"];
                 /**
                  * @description Must change the password before any other request: is one of up to 500 different values, separated by commas
                  * @example [
-                 *       true
+                 *       false
                  *     ]
                  */
                 must_change_password_in?: components["parameters"]["UserFilterMustChangePasswordIn"];
@@ -11843,13 +11837,13 @@ export interface operations {
                 must_change_password?: components["parameters"]["UserFilterMustChangePassword"];
                 /**
                  * @description Must change the password before any other request: does not equal; matches null too
-                 * @example true
+                 * @example false
                  */
                 must_change_password_ne?: components["parameters"]["UserFilterMustChangePasswordNe"];
                 /**
                  * @description Must change the password before any other request: is one of up to 500 different values, separated by commas
                  * @example [
-                 *       true
+                 *       false
                  *     ]
                  */
                 must_change_password_in?: components["parameters"]["UserFilterMustChangePasswordIn"];
@@ -12359,14 +12353,9 @@ export interface operations {
                 /**
                  * @example {
                  *       "user_type": "carrier",
-                 *       "carrier_id": "acme",
                  *       "name": "ada",
                  *       "email": "ada@example.com",
-                 *       "first_name": "Ada",
-                 *       "last_name": "Lovelace",
-                 *       "roles": [
-                 *         "carrier_user"
-                 *       ]
+                 *       "carrier_id": "acme"
                  *     }
                  */
                 "application/json": components["schemas"]["CreateUserRequest"];
@@ -12769,13 +12758,13 @@ export interface operations {
                 must_change_password?: components["parameters"]["UserFilterMustChangePassword"];
                 /**
                  * @description Must change the password before any other request: does not equal; matches null too
-                 * @example true
+                 * @example false
                  */
                 must_change_password_ne?: components["parameters"]["UserFilterMustChangePasswordNe"];
                 /**
                  * @description Must change the password before any other request: is one of up to 500 different values, separated by commas
                  * @example [
-                 *       true
+                 *       false
                  *     ]
                  */
                 must_change_password_in?: components["parameters"]["UserFilterMustChangePasswordIn"];
@@ -13229,7 +13218,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "locale": "en-GB"
+                 *       "first_name": "Ada"
                  *     }
                  */
                 "application/json": components["schemas"]["ChangeUserRequest"];
@@ -13404,11 +13393,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                /**
-                 * @example {
-                 *       "token": "eyJhbGciOiJFUzI1NiIsInR5cCI6ImF0K2p3dCJ9.eyJzdWIiOiIwMTkyZjBjMSJ9.c2lnbmF0dXJl"
-                 *     }
-                 */
+                /** @example {} */
                 "application/json": components["schemas"]["CheckTokenRequest"];
             };
         };
@@ -13540,7 +13525,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "token": "eyJhbGciOiJFUzI1NiIsInR5cCI6ImF0K2p3dCJ9.eyJzdWIiOiIwMTkyZjBjMSJ9.c2lnbmF0dXJl"
+                 *       "token": "eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiIwMTkyZjBjMSJ9.c2lnbmF0dXJl"
                  *     }
                  */
                 "application/x-www-form-urlencoded": components["schemas"]["IntrospectionRequest"];
@@ -13985,7 +13970,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "password": "a quiet river under seven bridges"
+                 *       "password": "seven bridges over a quiet river"
                  *     }
                  */
                 "application/json": components["schemas"]["ResetRequest"];
@@ -14786,8 +14771,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "factors": "keep",
-                 *       "keys": "suspend"
+                 *       "factors": "keep"
                  *     }
                  */
                 "application/json": components["schemas"]["SecureUserRequest"];
