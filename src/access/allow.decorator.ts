@@ -1,5 +1,6 @@
 import { applyDecorators, SetMetadata } from '@nestjs/common';
 import { ApiBasicAuth, ApiBearerAuth, ApiExtension, ApiHeaders, ApiSecurity } from '@nestjs/swagger';
+import { CheckFresh } from './fresh';
 import { holds, type Permission } from './permissions';
 
 /** Access rule of a route. */
@@ -40,9 +41,9 @@ export interface AccessRule {
    */
   limit?: 'login' | 'requests' | 'failures' | 'none';
   /**
-   * rejects sessions whose last authentication is older than `FRESH_AUTH_SECONDS`. `true`: every
-   * request, before validation. A text: only the requests that the text describes (the OpenAPI
-   * document shows it after "if"); the service calls `assertFresh` for them
+   * rejects sessions whose last authentication is older than `FRESH_AUTH_SECONDS`, after validation
+   * and before the handler. `true`: every request. A text: only the requests that the text
+   * describes (the OpenAPI document shows it after "if"); the service calls `assertFresh` for them
    */
   fresh?: true | string;
 }
@@ -91,6 +92,7 @@ export function Allow(
     ApiExtension('x-keys', admitsKey(rule, ['*'])),
     ...(rule.fresh === undefined ? [] : [ApiExtension('x-fresh-auth', true)]),
     ...(typeof rule.fresh === 'string' ? [ApiExtension('x-fresh-auth-if', rule.fresh)] : []),
+    ...(rule.fresh === true ? [CheckFresh()] : []),
   );
 }
 

@@ -6,7 +6,7 @@ import type { FastifyRequest } from 'fastify';
 import { type Actor, isOneself } from '../access/actor';
 import { accessRule, type AccessRule, admitsKey } from '../access/allow.decorator';
 import { callerOf } from '../access/caller.decorator';
-import { assertFresh, isFresh } from '../access/fresh';
+import { isFresh } from '../access/fresh';
 import { assertHolds, holds, missingPermission } from '../access/permissions';
 import { includesOwn } from '../access/token-grant';
 import { AppError, invalid } from '../common/errors/app-error';
@@ -144,14 +144,9 @@ function assertAllowed(rule: AccessRule, actor: Actor, parameters: Record<string
     throw new AppError('access.denied', { detail: 'Log in without `permissions`: this operation changes logins.' });
   const isKey = actor.actor_type === 'key';
   if (isKey && !admitsKey(rule, actor.permissions)) throw keyRefusal(rule);
-  assertPermitted(rule, actor, parameters);
-  if (rule.fresh === true) assertFresh(actor);
-}
-
-function assertPermitted({ permission, orSelf }: AccessRule, actor: Actor, parameters: Record<string, string>): void {
-  if (permission === undefined || holds(actor.permissions, permission)) return;
-  const subject = orSelf === undefined ? undefined : parameters[orSelf];
-  if (subject === undefined || !isOneself(actor, subject.toLowerCase())) throw missingPermission(permission);
+  if (rule.permission === undefined || holds(actor.permissions, rule.permission)) return;
+  const subject = rule.orSelf === undefined ? undefined : parameters[rule.orSelf];
+  if (subject === undefined || !isOneself(actor, subject.toLowerCase())) throw missingPermission(rule.permission);
 }
 
 function keyRefusal({ apiKeys }: AccessRule): AppError {
