@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
 import type { Actor } from '../access/actor';
-import { holds } from '../access/permissions';
+import { assertHolds } from '../access/permissions';
 import { ApiKeysService } from '../api-keys/api-keys.service';
 import { AppError, invalid } from '../common/errors/app-error';
 import type { Answered } from '../common/times';
@@ -33,8 +33,9 @@ export class UserSecureService {
   async secure(actor: Actor, user_id: string, { factors, keys }: SecureUserRequest): Promise<Answered<UserResponse>> {
     const removes = factors !== undefined && factors !== 'keep' && factors.length > 0;
     // A leaked API key must not remove the second factor that protects a login (M11).
-    if (removes && (actor.actor_type === 'key' || !holds(actor.permissions, 'user:reset_factors')))
-      throw new AppError('access.denied', { detail: 'Removing factors requires user:reset_factors and no API key.' });
+    if (removes && actor.actor_type === 'key')
+      throw new AppError('access.denied', { detail: 'API keys cannot remove factors.' });
+    if (removes) assertHolds(actor, 'user:reset_factors');
     const { changes } = await this.changes.applyToOne(actor, user_id, { kind: 'change', change: { secure: true } });
     const removed = await this.factors.removeChosen(actor, user_id, factors);
     const created = await this.apiKeys.listCreated(user_id);

@@ -66,10 +66,13 @@ export class UsersService {
     versions: number[] | null,
   ): Promise<Answered<UserResponse>> {
     const change = { ...request };
-    // An empty change only reads the user, and leaves no event in the audit log (Z33).
-    if (Object.keys(change).length === 0 && !isOneself(actor, user_id)) assertHolds(actor, 'user:read');
+    const isEmpty = Object.keys(change).length === 0;
+    if (isEmpty && !isOneself(actor, user_id)) assertHolds(actor, 'user:read');
     if (Object.keys(change).some((field) => !selfFields.includes(field))) assertHolds(actor, 'user:update');
-    const { changes } = await this.changes.applyToOne(actor, user_id, { kind: 'change', change, versions });
+    const action: ChangeAction = { kind: 'change', change, versions };
+    const { changes, changed_ids } = await this.changes.applyToOne(actor, user_id, action);
+    // Without an effect, the change only reads the user, and leaves no event (Z33).
+    if (changed_ids.length === 0 && !isOneself(actor, user_id)) assertHolds(actor, 'user:read');
     const user = await this.get(actor, user_id);
     if (change.email !== undefined) await this.mails.emailProposed(actor, user, changes ?? {});
     return user;

@@ -36,7 +36,7 @@ describe('records in responses to callers without user:read', () => {
     expect(body.sample).toMatchObject([{ user_id, name, email, first_name: 'Unmistakable' }]);
   });
 
-  it('rejects an empty change of another user, which only reads the user (Z33)', async () => {
+  it('rejects a change of another user without an effect, which only reads the user (Z33)', async () => {
     const { user_id } = await service.createUser();
     const patch = ({ token }: TestLogin, id: string, body: object) => service.patch(`/user/${id}`, { token, body });
     const missing = '01900000-0000-7000-8000-000000000000';
@@ -44,6 +44,8 @@ describe('records in responses to callers without user:read', () => {
       const { status, body } = await patch(writer, id, {});
       expect([status, body.code]).toEqual([403, 'access.denied']);
     }
+    for (const nothing of [{ attributes: {} }, { locale: null }, { status: 'active' }])
+      expect((await patch(writer, user_id, nothing)).status).toBe(403);
     expect((await patch(reader, user_id, {})).status).toBe(200);
     expect((await patch(writer, writer.user_id, {})).status).toBe(200);
     expect((await patch(writer, user_id, { first_name: 'Ada' })).body.first_name).toBe('Ada');
