@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { accessSync, chmodSync, constants, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { readSecretFiles } from './secret-files';
 import { type Settings, settings } from './settings';
 import { warningsOf } from './warnings';
@@ -141,10 +141,16 @@ function secretsOf({ APP_SECRET, APP_SECRET_PREVIOUS }: Settings): (string | und
   return [APP_SECRET, APP_SECRET_PREVIOUS];
 }
 
+/** Below /proc, Node's `recursive` creates the parent directory again and again, without an end. */
+function makeDirectory(path: string): void {
+  if (!existsSync(path)) makeDirectory(dirname(path));
+  mkdirSync(path, { recursive: existsSync(path), mode: 0o711 });
+}
+
 /** Creates the directory of the service. @throws ConfigError if this process cannot write to it */
 function makeWritable(dataDir: string): void {
   try {
-    mkdirSync(dataDir, { recursive: true, mode: 0o711 });
+    makeDirectory(dataDir);
     accessSync(dataDir, constants.W_OK | constants.X_OK);
   } catch (error) {
     throw new ConfigError([`DATA_DIR: cannot be used: ${(error as Error).message}`]);
