@@ -73,7 +73,7 @@ describe('faults of a first start with the embedded database', () => {
     mkdirSync(dataDir);
     const file = join(dataDir, 'file');
     writeFileSync(file, '');
-    const folders = [file, join(file, 'data'), '/sys/carrier-identity'];
+    const folders = [file, join(file, 'data'), '/sys/carrier-identity', '/proc/carrier-identity'];
     const ends = await Promise.all(folders.map((DATA_DIR) => start({ DATA_DIR })));
     expect(ends.map((end) => [end.code, namedFaults(end)])).toEqual(folders.map(() => [1, ['DATA_DIR']]));
   });
