@@ -47,8 +47,10 @@ describe('invitations of users who are disabled or deleted, and later enabled or
     const changed = await service.patch(`/user/${user.user_id}`, { ...by(), body: { email } });
     expect(changed.body).toMatchObject({ email, email_pending: null });
     expect((await statusOf(user, 'invited')).status).toBe(200);
-    const { token } = await service.mailbox.take(email, /./);
-    expect((await use(token)).status).toBe(204);
+    // The change of the address may have mailed one too, which the newer one voids.
+    await queueEmpty(service);
+    const tokens = mailsTo({ ...user, email }).map((mail) => mail.token);
+    expect((await use(tokens.at(-1) ?? null)).status).toBe(204);
     expect(codeOf(await use(user.token))).toBe('404 reset.token_invalid');
     expect(mailsTo(user)).toEqual([]);
   });
