@@ -1,84 +1,86 @@
 /**
- * Layers from bottom to top: a folder of src/ may import its own layer and lower layers. It reaches
- * a higher layer through an event, or through a handler registered at start. Add a new folder here
- * first.
+ * Layers from bottom to top. A folder of src/ may import its own layer and lower layers. It reaches
+ * a higher layer through an event, or through a handler registered at start. Folders in one string
+ * are one feature: they change together and may import each other's private files. A folder
+ * includes its subfolders, except those with an entry of their own. Add a new folder here first.
  */
 const LAYERS = [
-  ['common'],
-  ['config'],
-  ['embedded-postgres', 'metrics'],
-  ['database', 'access'],
-  ['events', 'jobs', 'mail', 'idempotency', 'rate-limits'],
-  ['roles', 'api-keys', 'operations', 'credentials'],
-  ['sessions', 'user-mails'],
-  ['users'],
-  ['logins'],
-  ['signing-keys', 'users-bulk', 'users-transfer'],
-  ['auth'],
-  ['recovery', 'docs', 'health', 'console', 'stats'],
-  ['cli', 'cluster'],
+  ['http platform platform/log'],
+  ['platform/config'],
+  ['platform/embedded-postgres', 'platform/metrics'],
+  ['platform/database', 'access'],
+  ['audit', 'platform/jobs', 'platform/mail', 'http/idempotency', 'access/rate-limits'],
+  ['access/roles', 'access/api-keys', 'users/operations', 'auth/passwords'],
+  ['auth/sessions', 'users/mails'],
+  ['users users/changes'],
+  ['auth auth/login auth/second-factors auth/tokens auth/user-security', 'auth/signing-keys'],
+  ['users/bulk', 'users/transfer', 'auth/recovery', 'http/docs', 'health', 'console', 'stats'],
+  ['cli', 'process'],
 ];
-/** Folders whose files are all public. Of other folders, only PUBLIC_FILES are. */
-const OPEN = ['common', 'config', 'access'];
 /** Access to the database, for repositories. */
-const DATABASE = '^src/database/database\\.ts$';
-/** Settings of connections, for the pool of the jobs. */
-const CONNECTIONS = '^src/database/data-source\\.ts$';
-const PUBLIC_FILES = String.raw`(\.(module|service|events|dto|decorator|interceptor|sql|metrics)|/user-fields)\.ts$`;
+const DATABASE = '^src/platform/database/database\\.ts$';
+/** Files that only their feature imports. Others may import the types of a repository. */
+const PRIVATE = String.raw`\.(repository|entity|controller)\.ts$`;
 
-const folders = (names) => `^src/(${names.join('|')})/`;
+const FOLDERS = LAYERS.flat().flatMap((feature) => feature.split(' '));
+/** Returns a pattern for the files of a folder that belong to no other folder of the list. */
+const folder = (name) => {
+  const others = FOLDERS.filter((other) => other.startsWith(`${name}/`)).map((other) => other.slice(name.length + 1));
+  return others.length === 0 ? `^src/${name}/` : `^src/${name}/(?!(${others.join('|')})/)`;
+};
+const folders = (features) => features.flatMap((feature) => feature.split(' ')).map(folder);
 const ROOT_FILES = '^src/[^/]+$';
 const SPECS = String.raw`\.spec\.ts$`;
 
 const rule = (name, comment, from, to) => ({ name, severity: 'error', comment, from, to });
 
-const layers = LAYERS.map((layer, index) => {
-  const above = LAYERS.slice(index + 1).flat();
-  const to = index === LAYERS.length - 1 ? '^src/main\\.ts$' : [folders(above), ROOT_FILES];
-  return rule(
-    `layer-${layer[0]}`,
+const layers = LAYERS.slice(0, -1).map((layer, index) =>
+  rule(
+    `layer-${index + 1}`,
     `${layer.join(', ')} must not import from a layer above.`,
-    { path: folders(layer) },
-    { path: to },
+    { path: folders(layer), pathNot: SPECS },
+    { path: [...folders(LAYERS.slice(index + 1).flat()), ROOT_FILES] },
+  ),
+);
+
+const features = LAYERS.slice(0, -1)
+  .flat()
+  .map((feature) =>
+    rule(
+      `private-files-${feature.split(' ')[0].replace('/', '-')}`,
+      'A repository, entity or controller is private to its feature: use its service.',
+      { path: folders([feature]) },
+      { path: PRIVATE, pathNot: folders([feature]), dependencyTypesNot: ['type-only'] },
+    ),
   );
-});
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 module.exports = {
   forbidden: [
     rule('no-circular', 'Break the import cycle. Type imports count too.', {}, { circular: true }),
     ...layers,
-    rule('known-folder', 'Add the new folder to LAYERS.', { path: '^src/[^/]+/', pathNot: folders(LAYERS.flat()) }, {}),
-    rule(
-      'common-is-leaf',
-      'common/ imports no other folder of src/.',
-      { path: '^src/common/' },
-      { dependencyTypes: ['local'], pathNot: '^src/common/' },
-    ),
-    rule(
-      'features-by-public-files',
-      'Across features, import only *.module, *.service, *.events, *.dto, *.sql, *.metrics, *.decorator, ' +
-        '*.interceptor and user-fields. A repository, entity or controller is private to its feature.',
-      { path: '^src/([^/]+)/', pathNot: '^src/(cli|cluster)/' },
-      { path: '^src/[^/]+/', pathNot: ['^src/$1/', folders(OPEN), PUBLIC_FILES, DATABASE, CONNECTIONS] },
-    ),
+    ...features,
+    rule('known-folder', 'Add the new folder to LAYERS.', { path: '^src/[^/]+/', pathNot: folders(FOLDERS) }, {}),
     rule(
       'database-by-repositories',
       'SQL belongs into repositories.',
-      { path: '^src/', pathNot: ['^src/database/', String.raw`\.repository\.ts$`] },
+      { path: '^src/', pathNot: ['^src/platform/database/', String.raw`\.repository\.ts$`, SPECS] },
       { path: DATABASE },
     ),
     rule(
       'embedded-postgres-by-main',
       'Only the start of the service and the command line use the embedded database.',
-      { path: '^src/', pathNot: ['^src/embedded-postgres/', ROOT_FILES, '^src/(cli|database)/'] },
-      { path: '^src/embedded-postgres/' },
+      {
+        path: '^src/',
+        pathNot: ['^src/platform/embedded-postgres/', ROOT_FILES, '^src/(cli|process|platform/database)/'],
+      },
+      { path: '^src/platform/embedded-postgres/' },
     ),
     rule(
       'app-by-modules',
       'The application is composed of modules: import no repository, entity or controller.',
-      { path: [ROOT_FILES, '^src/cli/'] },
-      { path: String.raw`^src/.+\.(repository|entity|controller)\.ts$` },
+      { path: [ROOT_FILES, '^src/(cli|process)/'] },
+      { path: PRIVATE },
     ),
     rule(
       'src-stands-alone',
@@ -106,13 +108,13 @@ module.exports = {
       {
         orphan: true,
         path: '^src/',
-        pathNot: [String.raw`\.(entity|spec)\.ts$`, '^src/(main|cluster/worker|cli/.+)\\.ts$', '^src/.+/templates/'],
+        pathNot: [String.raw`\.(entity|spec)\.ts$`, '^src/(main|process/worker|cli/.+)\\.ts$', '^src/.+/templates/'],
       },
       {},
     ),
   ],
   options: {
-    doNotFollow: { path: 'node_modules' },
+    doNotFollow: { path: ['node_modules', '^dist/'] },
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.json' },
     enhancedResolveOptions: {

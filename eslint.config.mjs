@@ -7,30 +7,32 @@ import { docstrings } from './scripts/eslint-docstrings.mjs';
 
 /** Files that create secrets, cursors, ETags or confirm tokens. */
 const MAY_USE_CRYPTO = [
-  'src/common/random.ts',
-  'src/common/signer.ts',
-  'src/config/**',
-  'src/embedded-postgres/**',
+  'src/platform/random.ts',
+  'src/platform/sealing.ts',
+  'src/platform/signer.ts',
+  'src/platform/config/**',
+  'src/platform/embedded-postgres/**',
   'src/auth/**',
-  'src/logins/**',
-  'src/recovery/**',
-  'src/signing-keys/**',
-  'src/credentials/**',
-  'src/sessions/**',
   'src/**/*.spec.ts',
 ];
 const MAY_USE_TYPEORM = [
   '**/*.repository.ts',
   '**/*.entity.ts',
-  'src/database/**',
+  'src/platform/database/**',
   'migrations/**',
   'ormconfig.ts',
   'test/**',
 ];
 const MAY_USE_NEST_TYPEORM = ['**/*.module.ts', 'test/**'];
-const MAY_USE_SQL = ['**/*.repository.ts', '**/*.sql.ts', 'src/common/query/**', 'src/database/**', 'src/**/*.spec.ts'];
-const MAY_READ_THE_ENVIRONMENT = ['src/config/**', 'test/**', 'bench/**', 'scripts/**'];
-const MAY_READ_THE_CLOCK = ['src/common/clock.ts', 'src/common/clock.spec.ts'];
+const MAY_USE_SQL = [
+  '**/*.repository.ts',
+  '**/*.sql.ts',
+  'src/http/lists/**',
+  'src/platform/database/**',
+  'src/**/*.spec.ts',
+];
+const MAY_READ_THE_ENVIRONMENT = ['src/platform/config/**', 'test/**', 'bench/**', 'scripts/**'];
+const MAY_READ_THE_CLOCK = ['src/platform/clock.ts'];
 const MAY_USE_THE_CONSOLE = ['src/main.ts', 'src/cli/**'];
 /** Files that the command line of TypeORM or Jest loads by their default export. */
 const MAY_EXPORT_DEFAULT = ['ormconfig.ts', 'test/support/global-{setup,teardown}.ts'];
@@ -119,7 +121,11 @@ const borders = [
   only(TYPESCRIPT, MAY_USE_TYPEORM, {
     'house/typeorm-imports': [
       'error',
-      { patterns: [{ regex: '^typeorm(/|$)', message: 'TypeORM stays in repositories, entities and src/database.' }] },
+      {
+        patterns: [
+          { regex: '^typeorm(/|$)', message: 'TypeORM stays in repositories, entities and src/platform/database.' },
+        ],
+      },
     ],
   }),
   only(TYPESCRIPT, MAY_USE_NEST_TYPEORM, {
@@ -134,7 +140,7 @@ const borders = [
       {
         patterns: [
           {
-            regex: '(^|/)query/sql$',
+            regex: '(^|/)lists/sql$',
             message: 'SQL fragments stay in repositories and *.sql files: pass a scope, conditions or ids.',
           },
         ],
@@ -157,9 +163,9 @@ const borders = [
   only(['src/**/*.ts', 'migrations/**', 'ormconfig.ts'], MAY_USE_CRYPTO, {
     'house/crypto-imports': [
       'error',
-      { paths: ['node:crypto', 'crypto'].map((name) => ({ name, message: 'Use src/common/random.' })) },
+      { paths: ['node:crypto', 'crypto'].map((name) => ({ name, message: 'Use src/platform/random.' })) },
     ],
-    'no-restricted-globals': ['error', { name: 'crypto', message: 'Use src/common/random.' }],
+    'no-restricted-globals': ['error', { name: 'crypto', message: 'Use src/platform/random.' }],
   }),
   only(TYPESCRIPT, MAY_READ_THE_ENVIRONMENT, {
     'house/environment': [
@@ -167,7 +173,7 @@ const borders = [
       {
         object: 'process',
         property: 'env',
-        message: 'Only src/config reads the environment: it checks every value at start.',
+        message: 'Only src/platform/config reads the environment: it checks every value at start.',
       },
     ],
     'house/environment-imports': [
@@ -176,7 +182,7 @@ const borders = [
         paths: ['node:process', 'process'].map((name) => ({
           name,
           importNames: ['env', 'default'],
-          message: 'Only src/config reads the environment.',
+          message: 'Only src/platform/config reads the environment.',
         })),
       },
     ],
@@ -188,7 +194,7 @@ const borders = [
         'NewExpression[callee.name="Date"][arguments.length=0]',
         'CallExpression[callee.name="Date"]',
         'MemberExpression[object.name="Date"][property.name="now"]',
-      ].map((selector) => ({ selector, message: 'Take the time from src/common/clock, so that tests can set it.' })),
+      ].map((selector) => ({ selector, message: 'Take the time from src/platform/clock, so that tests can set it.' })),
     ],
   }),
 ];

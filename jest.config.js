@@ -16,8 +16,10 @@ const esModules = ['@nestjs', 'jose', 'uuid', 'oauth4webapi', 'openapi-fetch'];
 
 /** @type {import('jest').Config} */
 module.exports = {
-  testEnvironment: './jest.environment.js',
+  testEnvironment: 'node',
   testRegex: '\\.spec\\.ts$',
+  // `npm run test:long`
+  testPathIgnorePatterns: ['/node_modules/', '\\.long\\.spec\\.ts$'],
   moduleFileExtensions: ['ts', 'js', 'mjs', 'json'],
   transform: { '\\.(ts|js|mjs)$': swc },
   // Transforms only the packages that contain nothing but ES modules.
@@ -29,11 +31,10 @@ module.exports = {
   globalSetup: './test/support/global-setup.ts',
   globalTeardown: './test/support/global-teardown.ts',
   // Only stops a test that hangs: a start of the service takes seconds on a busy machine.
-  testTimeout: 180_000,
+  testTimeout: 300_000,
   // More workers than cores, because a third of the files mostly wait.
   maxWorkers: 4,
   // Module registries of finished files stay in memory, and collecting them takes time.
   workerIdleMemoryLimit: '1GB',
-  runtime: '<rootDir>/jest.runtime.js',
-  testSequencer: './jest.sequencer.js',
+  setupFilesAfterEnv: ['<rootDir>/test/support/failures.ts'],
 };

@@ -1,2 +1,8 @@
 /** Pure code only: no database. @type {import('jest').Config} */
-module.exports = { ...require('./jest.config'), globalSetup: undefined, globalTeardown: undefined, roots: ['src'] };
+module.exports = {
+  ...require('./jest.config'),
+  globalSetup: undefined,
+  globalTeardown: undefined,
+  setupFilesAfterEnv: [],
+  roots: ['src'],
+};

@@ -1,6 +1,6 @@
 import { DataSource } from 'typeorm';
-import { loadConfig } from './src/config/config';
-import { dataSourceOptions } from './src/database/data-source';
+import { loadConfig } from './src/platform/config/config';
+import { dataSourceOptions } from './src/platform/database/data-source';
 
 /**
  * Data source for the command line of TypeORM: `npx typeorm -d dist/ormconfig.js migration:show`.

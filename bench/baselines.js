@@ -2,7 +2,7 @@
 // Started by stage.js.
 require('reflect-metadata');
 const { createHash, createHmac, generateKeyPairSync, randomUUID } = require('node:crypto');
-const { Body, Controller, Get, Module, Post } = require('@nestjs/common');
+const { Controller, Get, Module } = require('@nestjs/common');
 const { NestFactory } = require('@nestjs/core');
 const { JwtService } = require('@nestjs/jwt');
 const { FastifyAdapter } = require('@nestjs/platform-fastify');
@@ -14,15 +14,6 @@ const { COLUMNS, LISTS } = require('./lists');
 const { answerParent } = require('./processes');
 
 const ONE = { name: 'one', text: `select ${COLUMNS} from users where user_id = $1 and deleted_at is null` };
-const NEWEST = {
-  name: 'newest',
-  text: `
-    select ${COLUMNS}
-    from users
-    where deleted_at is null
-    order by created_at desc, user_id desc
-    limit 51`,
-};
 const BY_NAME = {
   name: 'by-name',
   text: `
@@ -83,15 +74,9 @@ async function startHello() {
     hello() {
       return { hello: 'world' };
     }
-
-    greet() {
-      return { hello: 'world' };
-    }
   }
   const { prototype } = HelloController;
   Get('hello')(prototype, 'hello', Object.getOwnPropertyDescriptor(prototype, 'hello'));
-  Post('hello')(prototype, 'greet', Object.getOwnPropertyDescriptor(prototype, 'greet'));
-  Body()(prototype, 'greet', 0);
   Controller()(HelloController);
   class HelloModule {}
   Module({ controllers: [HelloController] })(HelloModule);
@@ -104,33 +89,26 @@ async function startHello() {
 async function startPlain(databaseUrl) {
   const pool = new Pool({ connectionString: databaseUrl, max: 10 });
   const server = fastify();
-  const page = ({ rows }) => ({
-    items: rows.slice(0, 50),
-    per_page: 50,
-    next_cursor: rows.length > 50 ? rows[49].user_id : null,
-  });
   server.get('/user/:user_id', async ({ params }) => (await pool.query({ ...ONE, values: [params.user_id] })).rows[0]);
-  server.get('/user/list', async () => page(await pool.query(NEWEST)));
   server.get('/user/by-name', async ({ query }) =>
     page(await pool.query({ ...BY_NAME, values: [query.status, query.carrier_id] })),
   );
-  for (const list of LISTS) server.get(`/list/${list.id}`, listWith(pool, list));
+  for (const list of LISTS) server.get(list.path, listWith(pool, list));
   server.post('/create', async ({ body }) => (await pool.query({ ...CREATE, values: [body] })).rows[0]);
   server.post('/refresh', refreshWith(pool));
   return server.listen({ port: 0, host: '127.0.0.1' });
 }
 
+function page({ rows }, total = null) {
+  return { items: rows.slice(0, 50), per_page: 50, next_cursor: rows[50]?.user_id ?? null, total };
+}
+
 /** Returns the handler of a list, with the total if the service returns a total too. */
-function listWith(pool, { id, sql, total = null }) {
+function listWith(pool, { path, sql, total = null }) {
   return async () => {
-    const { rows } = await pool.query({ name: `list ${id}`, text: sql });
-    const counted = total === null ? null : await pool.query({ name: `total ${id}`, text: total });
-    return {
-      items: rows.slice(0, 50),
-      per_page: 50,
-      next_cursor: rows[50]?.user_id ?? null,
-      total: counted?.rows[0] ?? null,
-    };
+    const found = await pool.query({ name: `list ${path}`, text: sql });
+    if (total === null) return page(found);
+    return page(found, (await pool.query({ name: `total ${path}`, text: total })).rows[0]);
   };
 }
 

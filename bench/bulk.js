@@ -1,155 +1,132 @@
-// Measures the preview, the change and the undo of bulk changes against bare SQL, and the latency
-// of other requests while all users are being changed.
-const path = require('node:path');
-const { changeBare, CHANGES, LIVE_SESSIONS, TENTH, undoBare } = require('./bulk-changes');
-const { addSessions, choose } = require('./fill');
-const { Logins } = require('./logins');
-const { ask, startNode } = require('./processes');
-const { count, quantile, target } = require('./report');
+// The bulk change of `bench:users`: preview, change and undo of all users beside bare SQL with
+// events, and the latency of other requests meanwhile.
+const { randomUUID } = require('node:crypto');
+const { checkRequest, keepSending, Logins } = require('./callers');
+const { choose, settle } = require('./fill');
+const { startHelper } = require('./processes');
+const { figure, quantile, target } = require('./report');
 const { chosen, tell } = require('./stage');
 
 const BULK_TARGET = target.ratioAtMost(1.5);
 const OTHERS_P99_MS = 100;
+/** Requests per second of each stream of bystanders. */
+const OTHERS_RATE = 10;
+const PATH = '/user/all?everyone=true';
+const SENT = { body: JSON.stringify({ attributes: { wave: 1 } }) };
+const VALUE = `attributes || '{"wave": 1}'`;
+/** Records one event per row of `changed`. */
+const RECORD = `
+  insert into events (
+    event_type, actor_id, actor_type, target_type, target_id, carrier_id, operation_id, request_id,
+    changes, target_version
+  )
+  select 'user.updated', $2, 'user', 'user', user_id, carrier_id, $1, 'bare',
+    jsonb_build_object('attributes', jsonb_build_object('before', before, 'after', after)), version
+  from changed`;
+const CHANGE = `
+  with changed as (
+    update users set attributes = ${VALUE}, updated_at = now(), version = version + 1
+    where deleted_at is null and attributes is distinct from ${VALUE}
+    returning user_id, carrier_id, version, old.attributes as before, new.attributes as after
+  ) ${RECORD}`;
+const UNDO = `
+  with changed as (
+    update users
+    set attributes = before.changes -> 'attributes' -> 'before', updated_at = now(), version = users.version + 1
+    from events before
+    where before.operation_id = $3
+      and before.target_id = users.user_id
+      and before.target_version = users.version
+    returning users.user_id, users.carrier_id, users.version, old.attributes as before, new.attributes as after
+  ) ${RECORD}`;
 
-/** @returns measures for the table; `caller` is a System User's `Operations` */
-async function measureBulk({ database: { client }, service, pinned }, caller, { rounds, only }) {
-  const changes = chosen(CHANGES, only);
-  if (changes.length === 0) return [];
-  const bystanders = startNode([path.join(__dirname, 'bystanders.js')], { measured: false, pinned, ipc: true });
-  const others = await requestsOfOthers(client, service.url, caller);
-  const [{ user_id: actor_id }] = await choose(client, `roles @> '{administrator}'`, 1);
-  await addSessions(client, LIVE_SESSIONS, TENTH.where);
-  const measures = [];
-  for (const change of changes) {
-    const { rows } = await client.query(
-      `select count(*) from users where deleted_at is null and ${change.found.where}`,
-    );
-    const bench = { client, caller, change, actor_id, watch: watchOthers(bystanders, others) };
-    const [ours, bare] = [[], []];
-    for (let round = 1; round <= rounds; round++) {
-      // Alternates the order: the second run reuses the free space of the first.
-      for (const first of [round % 2 === 1, round % 2 === 0]) {
-        await reset(client);
-        if (first) ours.push(await changeOurs(bench));
-        else bare.push(await changeInSql(bench));
-      }
-      const seconds = ({ change, undo }) => `${(change / 1000).toFixed(1)} s, undo ${(undo / 1000).toFixed(1)} s`;
-      tell(`${change.name}, round ${round} of ${rounds}: ${seconds(ours.at(-1))}; bare ${seconds(bare.at(-1))}`);
-    }
-    measures.push(...toMeasures(change, Number(rows[0].count), ours, bare));
-  }
-  return measures;
-}
-
-function toMeasures({ name, found }, users, ours, bare) {
-  const of = (samples, field) => samples.map((sample) => sample[field]);
-  const measure = (what, field, demand) => ({
-    name: what,
-    unit: 'ms',
-    ours: of(ours, field),
-    bare: of(bare, field),
-    demand,
-  });
-  const measures = [
-    measure(`${name}: ${count(users)} users`, 'change', BULK_TARGET),
-    measure(`${name}: undo`, 'undo', BULK_TARGET),
-    // A preview must be faster than the change itself.
-    { ...measure(`${name}: preview, beside the change`, 'preview', target.ratioAtMost(1)), bare: of(ours, 'change') },
-  ];
-  if (found.where !== 'true') return measures;
-  const kinds = Object.keys(ours[0].others);
-  const p99 = (kind) => ({
-    name: `meanwhile ${kind}, p99`,
-    unit: 'ms',
-    ours: ours.map(({ others }) => quantile(others[kind], 0.99)),
-    bare: bare.map(({ others }) => quantile(others[kind], 0.99)),
-    demand: target.atMost(OTHERS_P99_MS, 'ms'),
-  });
-  const p50 = (kind) => ({
-    name: `meanwhile ${kind}, p50`,
-    unit: 'ms',
-    ours: ours.map(({ others }) => quantile(others[kind], 0.5)),
-    bare: bare.map(({ others }) => quantile(others[kind], 0.5)),
-    demand: target.none,
-  });
-  return [...measures, ...kinds.flatMap((kind) => [p50(kind), p99(kind)])];
-}
-
-async function changeOurs({ client, caller, change: { found, body }, watch }) {
-  const method = body === null ? 'DELETE' : 'PATCH';
-  const sent = body === null ? {} : { body: JSON.stringify(body) };
+/** Returns the result of work and its duration. */
+async function timed(work) {
   const start = performance.now();
-  await caller.request(method, `/user/all?${found.query}&dry_run=true`, sent);
-  const preview = performance.now() - start;
-  const [changed, others] = await watch(() => caller.carryOut(method, `/user/all?${found.query}`, sent));
-  await settle(client);
-  const undone = await caller.carryOut('POST', `/user/operation/${changed.operation.operation_id}/undo`);
-  return { preview, change: changed.ms, undo: undone.ms, others };
+  const result = await work();
+  return { result, ms: performance.now() - start };
 }
 
-async function changeInSql({ client, change, actor_id, watch }) {
-  const timed = async (work) => {
-    const start = performance.now();
-    const result = await work();
-    return { result, ms: performance.now() - start };
-  };
-  const [changed, others] = await watch(() => timed(() => changeBare(client, change, actor_id)));
+async function measureInSql({ client, actor_id, watch }) {
+  const operation_id = randomUUID();
+  const [changed, others] = await watch(() => timed(() => client.query(CHANGE, [operation_id, actor_id])));
   await settle(client);
-  const undone = await timed(() => undoBare(client, change, actor_id, changed.result));
+  const undone = await timed(() => client.query(UNDO, [randomUUID(), actor_id, operation_id]));
   return { change: changed.ms, undo: undone.ms, others };
 }
 
-/** Runs work while the bystanders send requests. Returns their latencies by name. */
-function watchOthers(bystanders, connections) {
-  return async (work) => {
-    await ask(bystanders, 'start', connections);
-    const result = await work();
-    const done = await ask(bystanders, 'stop');
-    return [result, Object.fromEntries(done.map(({ name, latencies }) => [name, latencies]))];
-  };
+async function measureOurs({ client, caller, watch }) {
+  const preview = await timed(() => caller.request('PATCH', `${PATH}&dry_run=true`, SENT));
+  const [changed, others] = await watch(() => caller.carryOut('PATCH', PATH, SENT));
+  await settle(client);
+  const undone = await caller.carryOut('POST', `/user/operation/${changed.operation.operation_id}/undo`);
+  return { preview: preview.ms, change: changed.ms, undo: undone.ms, others };
 }
 
-/** Four connections: one user, a token check, the newest users, one carrier's users. */
-async function requestsOfOthers(client, service, caller) {
-  const logins = new Logins(
-    service,
-    await choose(client, `status = 'active' and user_type = 'carrier' and not ${TENTH.where}`, 16),
-  );
-  const tokens = (await logins.openMany(16)).map(({ access_token }) => access_token);
-  const ids = (await choose(client, `not ${TENTH.where}`, 500)).map(({ user_id }) => user_id);
-  const get = (way) => ({ url: `${service}${way}`, method: 'GET', headers: caller.headers });
-  const check = (token) => ({
-    url: `${service}/auth/check-token`,
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ token }),
-  });
+/** @returns measures for the table; `caller` is a System User's `Operations` */
+async function measureBulk({ database: { client }, service, pinned }, caller, { rounds, only }) {
+  if (chosen([{ name: 'bulk' }], only).length === 0) return [];
+  const [{ user_id: actor_id }] = await choose(client, `roles @> '{administrator}'`, 1);
+  const generator = startHelper('paced-load.js', pinned);
+  const watch = watchOthers(generator, service.url, await requestsOfOthers(client, service.url, caller));
+  const bench = { client, caller, actor_id, watch };
+  const [ours, bare] = [[], []];
+  for (let round = 1; round <= rounds; round++) {
+    // Alternates the order: the second run reuses the free space of the first.
+    for (const first of [round % 2 === 1, round % 2 === 0]) {
+      await reset(client);
+      if (first) ours.push(await measureOurs(bench));
+      else bare.push(await measureInSql(bench));
+    }
+    tell(`bulk, round ${round} of ${rounds}: ${Math.round(ours.at(-1).change)} ms`);
+  }
+  const of = (samples, field) => samples.map((sample) => sample[field]);
+  const p99 = (samples, kind) => samples.map(({ others }) => quantile(others[kind], 0.99));
   return [
-    { name: 'GET /user/{user_id}', requests: ids.map((user_id) => get(`/user/${user_id}`)) },
-    { name: 'check-token', requests: tokens.map(check) },
-    { name: 'list, newest', requests: [get('/user/list')] },
-    { name: 'list, carrier_id', requests: [get('/user/list?carrier_id=carrier-7')] },
+    figure('bulk: change of all users', 'ms', of(ours, 'change'), BULK_TARGET, of(bare, 'change')),
+    figure('bulk: undo', 'ms', of(ours, 'undo'), BULK_TARGET, of(bare, 'undo')),
+    // A preview must be faster than the change itself.
+    figure('bulk: preview, beside the change', 'ms', of(ours, 'preview'), target.ratioAtMost(1), of(ours, 'change')),
+    ...Object.keys(ours[0].others).map((kind) =>
+      figure(`meanwhile ${kind}, p99`, 'ms', p99(ours, kind), target.atMost(OTHERS_P99_MS, 'ms'), p99(bare, kind)),
+    ),
   ];
 }
 
-/** Resets the database to an empty log, live sessions and no dead rows. */
+/** Runs work while bystanders send requests. Returns their latencies by name. */
+function watchOthers(generator, url, others) {
+  return async (work) => {
+    const stop = keepSending(generator, url, () => others, 1);
+    const result = await work();
+    const sent = await stop();
+    if (sent.some(({ failed }) => failed > 0)) throw new Error('a request of a bystander failed');
+    return [result, Object.fromEntries(others.map(({ name }, index) => [name, sent[index].latencies]))];
+  };
+}
+
+/** Returns four streams: one user, a token check, the newest users, one carrier's users. */
+async function requestsOfOthers(client, service, { headers }) {
+  const people = await choose(client, `status = 'active' and user_type = 'carrier'`, 16);
+  const opened = await new Logins(service, people).openMany(16);
+  const ids = (await choose(client, 'true', 500)).map(({ user_id }) => user_id);
+  const get = (path) => ({ method: 'GET', path, headers });
+  const streams = {
+    'GET /user/{user_id}': ids.map((user_id) => get(`/user/${user_id}`)),
+    'check-token': opened.map(({ access_token }) => checkRequest(access_token)),
+    'list, newest': [get('/user/list')],
+    'list, carrier_id': [get('/user/list?carrier_id=carrier-7')],
+  };
+  return Object.entries(streams).map(([name, requests]) => ({ name, requests, rate: OTHERS_RATE }));
+}
+
+/** Resets the database to an empty log and no dead rows. */
 async function reset(client) {
-  // The trigger keeps the log append-only, so the owner of the table disables it.
-  await client.query('alter table events disable trigger events_no_truncate');
+  // Triggers of each partition keep the log append-only, so the owner of the table disables them.
+  const { rows } = await client.query(`select relid::regclass as name from pg_partition_tree('events')`);
+  for (const { name } of rows) await client.query(`alter table ${name} disable trigger user`);
   await client.query('truncate events');
-  await client.query('alter table events enable trigger events_no_truncate');
-  await client.query(
-    `update sessions
-     set ended_at = null, ended_reason = null, ended_by = null
-     where ended_reason in ('user_disabled', 'user_deleted')`,
-  );
+  for (const { name } of rows) await client.query(`alter table ${name} enable trigger user`);
   await settle(client);
 }
 
-/** Does the maintenance that the database would otherwise start during the next measurement. */
-async function settle(client) {
-  await client.query('vacuum analyze');
-  await client.query('checkpoint').catch(() => undefined);
-}
-
-module.exports = { measureBulk, settle };
+module.exports = { measureBulk };

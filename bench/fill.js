@@ -3,7 +3,7 @@
 
 /** Password of all users. */
 const PASSWORD = 'correct horse battery staple';
-/** Parameters of the service's hashes (src/credentials/password-hashing.ts). */
+/** Parameters of the service's hashes (src/auth/passwords/password-hashing.ts). */
 const ARGON2 = { algorithm: 2, memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 
 const FIRST_NAMES =
@@ -55,7 +55,8 @@ const USERS = `
 /** All users share one hash, because 100,000 hashes would take 15 minutes. */
 const CREDENTIALS = `
   insert into credentials (user_id, password_hash)
-  select user_id, $1 from users where status <> 'invited'`;
+  select user_id, $1 from users where status <> 'invited'
+  on conflict do nothing`;
 
 /** Inserts many users within seconds, by building the indexes after the rows. */
 async function withoutIndexes(client, insert) {
@@ -84,6 +85,11 @@ async function fillUsers(client, count, now) {
 async function fill(client, count, passwordHash) {
   await fillUsers(client, count, new Date());
   await client.query(CREDENTIALS, [passwordHash]);
+  await settle(client);
+}
+
+/** Does the maintenance that the database would otherwise start during a measurement. */
+async function settle(client) {
   await client.query('vacuum analyze');
   await client.query('checkpoint').catch(() => undefined);
 }
@@ -91,17 +97,14 @@ async function fill(client, count, passwordHash) {
 /** Returns users that match a condition, in an order that is identical in each run. */
 async function choose(client, condition, count) {
   const { rows } = await client.query(
-    `select user_id, name from users where deleted_at is null and ${condition} order by md5(name) limit $1`,
+    `select user_id, name, email from users where deleted_at is null and ${condition} order by md5(name) limit $1`,
     [count],
   );
   return rows;
 }
 
-/**
- * Adds a session to each of `count` Carrier Users in an order. Returns the sessions with their
- * users.
- */
-async function addSessions(client, count, condition = 'true', order = 'user_id') {
+/** Adds a session to each user of a selection. Returns the sessions with their users. */
+async function addSessionsTo(client, selection, values) {
   const { rows } = await client.query(
     `with added as (
        insert into sessions (
@@ -111,56 +114,24 @@ async function addSessions(client, count, condition = 'true', order = 'user_id')
        select gen_random_uuid(), user_id, user_type, carrier_id, '',
          now(), now() + interval '1 day', now() + interval '30 days'
        from users
-       where user_type = 'carrier' and deleted_at is null and ${condition}
-       order by ${order}
-       limit $1
+       where ${selection}
        returning session_id, user_id
      )
-     select session_id, user_id, user_type, carrier_id, roles from added join users using (user_id)`,
-    [count],
+     select session_id, user_id, user_type, carrier_id, name, roles from added join users using (user_id)`,
+    values,
   );
   return rows;
 }
 
-/** Stores sessions of the last 90 days, a fifth of them live, as on a platform in use. */
-async function storeSessions(client, count) {
-  await client.query(
-    `with people as (
-       select row_number() over (order by user_id) - 1 as number, user_id, user_type, carrier_id
-       from users
-       where user_type = 'carrier' and status = 'active' and deleted_at is null
-     ),
-     made as (
-       select i, i % (select count(*) from people) as number, md5(random()::text) as digest,
-         now() - interval '20 days' * random() as begun,
-         now() - interval '12 hours' * random() as seen
-       from generate_series(1, $1::integer) i
-     ),
-     placed as (
-       select *, number % 5 = 0 and i / (select count(*) from people) < 15 as alive,
-         begun - case when number % 5 = 0 then interval '0' else interval '70 days' * random() end as created_at
-       from made
-     )
-     insert into sessions (
-       session_id, user_id, user_type, carrier_id, refresh_token_hash, refreshed_at, created_at,
-       last_seen_at, expires_at, absolute_expires_at,
-       ip, user_agent, ended_at, ended_reason
-     )
-     select
-       (lpad(to_hex((extract(epoch from created_at) * 1000)::bigint), 12, '0')
-         || '7' || substr(digest, 1, 3) || '8' || substr(digest, 4, 15))::uuid,
-       user_id, user_type, carrier_id, sha256(digest::bytea), created_at, created_at,
-       case when alive then seen else created_at end,
-       case when alive then seen else created_at end + interval '1 day',
-       created_at + interval '30 days',
-       '192.0.2.1', 'Mozilla/5.0 (X11; Linux x86_64)',
-       case when not alive then created_at + interval '1 hour' end,
-       case when not alive then 'logout' end
-     from placed join people using (number)`,
-    [count],
-  );
-  await client.query('vacuum analyze sessions, session_search');
-  await client.query('checkpoint').catch(() => undefined);
+/** Adds a session to each of `count` Carrier Users in an order. */
+function addSessions(client, count, condition = 'true', order = 'user_id') {
+  const selection = `user_type = 'carrier' and deleted_at is null and ${condition} order by ${order} limit $1`;
+  return addSessionsTo(client, selection, [count]);
+}
+
+/** Adds a session to each of the users with these names. */
+function addSessionsOf(client, names) {
+  return addSessionsTo(client, 'name = any($1)', [names]);
 }
 
 /** Resets the refresh tokens of sessions. Returns their first tokens. */
@@ -177,12 +148,14 @@ async function resetSessions(client, sessions) {
 
 module.exports = {
   addSessions,
+  addSessionsOf,
   ARGON2,
   choose,
+  CREDENTIALS,
   fill,
   fillUsers,
   PASSWORD,
   resetSessions,
-  storeSessions,
+  settle,
   withoutIndexes,
 };

@@ -5,9 +5,11 @@ const document = require('../openapi.json');
 /** Bytes of a query or a header; the head may have 64 KiB. */
 const HEAD = 64_000;
 const BODY = 65_500;
-const JSON_TYPE = { 'content-type': 'application/json' };
+/** Bytes of a field beside an example of the other fields. */
+const FIELD = BODY - 9_000;
 const UUID = '0191f0a0-0000-7000-8000-000000000000';
-const FILE_PARTS = 4;
+const ROCKET = '%F0%9F%9A%80';
+const FORM_TYPE = 'application/x-www-form-urlencoded';
 
 /** Joins `part(0)`, `part(1)`, … to a text of at most `length` characters. */
 function filled(length, part, most = Infinity) {
@@ -21,14 +23,12 @@ function filled(length, part, most = Infinity) {
   return texts.join('');
 }
 
+const trimmed = (text) => text.slice(0, -1);
+
 function resolved(value) {
   if (value?.$ref === undefined) return value;
-  return resolved(
-    value.$ref
-      .slice(2)
-      .split('/')
-      .reduce((found, key) => found[key], document),
-  );
+  const keys = value.$ref.slice(2).split('/');
+  return resolved(keys.reduce((found, key) => found[key], document));
 }
 
 /** Returns distinct values of a filter, as short as possible. */
@@ -44,40 +44,40 @@ function valueOf(schema, index) {
 /** Returns up to 500 values of a list. */
 function valuesOf({ schema }, length) {
   const { items } = resolved(schema);
-  return filled(length, (index) => `${valueOf(items, index)},`, 500).slice(0, -1);
+  return trimmed(filled(length, (index) => `${valueOf(items, index)},`, 500));
 }
 
 function queriesFor(parameters) {
-  const wide = '%F0%9F%9A%80';
   const known = parameters.map(resolved).filter((one) => one.in === 'query');
   const lists = known.filter(({ name }) => name.endsWith('_in'));
   const texts = known.filter(({ schema }) => resolved(schema).type === 'string');
-  return {
+  const shapes = {
     'query of %&': filled(HEAD, () => '%&'),
     'query of unknown names': filled(HEAD, (index) => `a${index}&`),
     'query of 200 broken escapes': filled(HEAD, (index) => `${index}=${'%ff'.repeat(100)}&`, 200),
     'query of 200 long names': filled(HEAD, (index) => `${'%00'.repeat(100)}${index}&`, 200),
-    'query of one long name': `${wide.repeat(HEAD / wide.length)}=1`,
+    'query of one long name': `${ROCKET.repeat(HEAD / ROCKET.length)}=1`,
     'query of one repeated name': filled(HEAD, () => 'q=1&', 200),
-    ...Object.fromEntries(lists.map((one) => [`${one.name} of 500`, `${one.name}=${valuesOf(one, HEAD)}`])),
-    ...Object.fromEntries(
-      lists.map(({ name }) => [`${name} of many`, `${name}=${filled(HEAD, (index) => `${index},`)}`]),
-    ),
-    ...Object.fromEntries(texts.map(({ name }) => [`long ${name}`, `${name}=${wide.repeat(5_000)}%E2%80%AE`])),
     'all lists': lists
       .map((one) => `${one.name}=${valuesOf(one, 2_000)}`)
       .join('&')
       .slice(0, HEAD),
   };
+  for (const one of lists) {
+    shapes[`${one.name} of 500`] = `${one.name}=${valuesOf(one, HEAD)}`;
+    shapes[`${one.name} of many`] = `${one.name}=${filled(HEAD, (index) => `${index},`)}`;
+  }
+  for (const { name } of texts) shapes[`long ${name}`] = `${name}=${ROCKET.repeat(5_000)}%E2%80%AE`;
+  return shapes;
 }
 
-const headers = {
+const HEADERS = {
   'Cookie of a=%;': { cookie: filled(HEAD, () => 'a=%;') },
   'Cookie of a=1;': { cookie: filled(HEAD, (index) => `a${index}=1;`) },
-  'X-Forwarded-For of proxies': { 'x-forwarded-for': filled(HEAD, () => '127.0.0.1,').slice(0, -1) },
-  'If-Match of versions': { 'if-match': filled(HEAD, () => '"1",').slice(0, -1) },
-  'If-None-Match of tags': { 'if-none-match': filled(HEAD, () => '"1",').slice(0, -1) },
-  'Range of bytes': { range: `bytes=${filled(HEAD, (index) => `${index}-,`).slice(0, -1)}` },
+  'X-Forwarded-For of proxies': { 'x-forwarded-for': trimmed(filled(HEAD, () => '127.0.0.1,')) },
+  'If-Match of versions': { 'if-match': trimmed(filled(HEAD, () => '"1",')) },
+  'If-None-Match of tags': { 'if-none-match': trimmed(filled(HEAD, () => '"1",')) },
+  'Range of bytes': { range: `bytes=${trimmed(filled(HEAD, (index) => `${index}-,`))}` },
   'Accept, long': { accept: filled(HEAD, () => 'a/b;q=1,') },
   'Accept-Encoding, long': { 'accept-encoding': filled(HEAD, () => 'gzip;q=0 ,') },
   'Accept-Language, long': { 'accept-language': filled(HEAD, () => 'a-b;q=1,') },
@@ -92,73 +92,66 @@ const headers = {
   '1,900 headers': Object.fromEntries(Array.from({ length: 1_900 }, (_, index) => [`h${index}`, 'a'.repeat(20)])),
 };
 
-/** Bodies for a schema, of which `example` is an example. */
+/** Values of a field, in JSON. */
+const VALUES = {
+  text: JSON.stringify('a'.repeat(FIELD)),
+  wide: JSON.stringify('🚀'.repeat(14_000)),
+  escapes: JSON.stringify('\u202e'.repeat(18_000)),
+  'empty lists': listOf('[],'),
+  'empty objects': listOf('{},'),
+  'short texts': listOf('"a",'),
+  'deep lists': listOf(`${'['.repeat(24)}${']'.repeat(24)},`),
+  keys: `{${trimmed(filled(FIELD, (index) => `"k${index}":1,`))}}`,
+};
+
+function listOf(item) {
+  return `[${trimmed(filled(FIELD, () => item))}]`;
+}
+
+/** Returns bodies for a schema, of which `example` is an example. */
 function bodiesFor(fields, example) {
-  const json = (value) => JSON.stringify(value);
-  const texts = { text: 'a'.repeat(BODY - 9_000), wide: '🚀'.repeat(14_000), escapes: '\u202e'.repeat(18_000) };
-  const lists = {
-    'empty lists': '[],',
-    'empty objects': '{},',
-    'short texts': '"a",',
-    'deep lists': `${'['.repeat(24)}${']'.repeat(24)},`,
-  };
-  const listOf = (item) => `[${filled(BODY - 9_000, () => item).slice(0, -1)}]`;
   const shapes = {
-    'body of unknown fields': `{${filled(BODY, (index) => `"${index}":1,`).slice(0, -1)}}`,
-    'body of unknown escapes': `{${filled(BODY, (index) => `"\\u0041${index}":1,`).slice(0, -1)}}`,
+    'body of unknown fields': `{${trimmed(filled(BODY, (index) => `"${index}":1,`))}}`,
+    'body of unknown escapes': `{${trimmed(filled(BODY, (index) => `"\\u0041${index}":1,`))}}`,
     'body of spaces': `{"a"${' '.repeat(BODY - 8)}:1}`,
     'body of backslashes': `{"a":"${'\\\\'.repeat(BODY / 2 - 8)}"}`,
     'body of quotes': `{"a":"${'\\"'.repeat(BODY / 2 - 8)}"}`,
     'body of a number': `{"a":${'9'.repeat(BODY - 8)}}`,
-    'body of one key twice': `{${filled(BODY, () => '"a":1,').slice(0, -1)}}`,
-    'body, long token': json({ token: 'A'.repeat(BODY - 20) }),
+    'body of one key twice': `{${trimmed(filled(BODY, () => '"a":1,'))}}`,
+    'body, long token': JSON.stringify({ token: 'A'.repeat(BODY - 20) }),
   };
-  for (const name of [...Object.keys(fields), 'unknown']) {
-    for (const [kind, text] of Object.entries(texts)) shapes[`${name}: ${kind}`] = json({ ...example, [name]: text });
-    for (const [kind, item] of Object.entries(lists))
-      shapes[`${name}: ${kind}`] = json({ ...example, [name]: 0 }).replace(
-        `"${name}":0`,
-        () => `"${name}":${listOf(item)}`,
-      );
-    shapes[`${name}: keys`] = json({ ...example, [name]: 0 }).replace(
-      `"${name}":0`,
-      () => `"${name}":{${filled(BODY - 9_000, (index) => `"k${index}":1,`).slice(0, -1)}}`,
-    );
-  }
+  for (const name of [...Object.keys(fields), 'unknown'])
+    for (const [kind, value] of Object.entries(VALUES)) {
+      const text = JSON.stringify({ ...example, [name]: 0 });
+      shapes[`${name}: ${kind}`] = text.replace(`"${name}":0`, () => `"${name}":${value}`);
+    }
   return shapes;
 }
 
-const files = {
-  'CSV of one line': { type: 'text/csv', body: filled(BODY * FILE_PARTS, () => 'a,') },
-  'CSV of columns': {
-    type: 'text/csv',
-    body: `name,${filled(100_000, (index) => `attributes.k${index},`)}\n${','.repeat(9_000)}`,
-  },
-  'CSV of short rows': { type: 'text/csv', body: `name,email\n${filled(BODY * FILE_PARTS, () => 'a,b\n')}` },
-  'NDJSON of one line': { type: 'application/x-ndjson', body: `{"a":[${filled(BODY * 2, () => '{},').slice(0, -1)}]}` },
-  'NDJSON of short rows': { type: 'application/x-ndjson', body: filled(BODY * FILE_PARTS, () => '{}\n') },
+const FILES = {
+  'CSV of one line': ['text/csv', filled(BODY * 4, () => 'a,')],
+  'CSV of columns': ['text/csv', `name,${filled(100_000, (index) => `attributes.k${index},`)}\n${','.repeat(9_000)}`],
+  'CSV of short rows': ['text/csv', `name,email\n${filled(BODY * 4, () => 'a,b\n')}`],
+  'NDJSON of one line': ['application/x-ndjson', `{"a":[${trimmed(filled(BODY * 2, () => '{},'))}]}`],
+  'NDJSON of short rows': ['application/x-ndjson', filled(BODY * 4, () => '{}\n')],
 };
 
 /** Returns the shapes for one operation: query, headers and body by name. */
 function shapesFor(operation) {
   const content = resolved(operation.requestBody)?.content ?? {};
-  const schema = resolved(content['application/json']?.schema ?? content['application/x-www-form-urlencoded']?.schema);
-  const fields = Object.fromEntries(
-    Object.entries(schema?.properties ?? {}).map(([name, one]) => [name, resolved(one)]),
-  );
-  const required = (schema?.required ?? []).map((name) => [name, fields[name].example]);
+  const schema = resolved(content['application/json']?.schema ?? content[FORM_TYPE]?.schema);
+  const fields = schema?.properties ?? {};
+  const required = (schema?.required ?? []).map((name) => [name, resolved(fields[name]).example]);
   const example = Object.fromEntries(required.filter(([, value]) => value !== undefined));
   const shapes = [['plain', {}]];
-  for (const [name, query] of Object.entries(queriesFor(operation.parameters ?? []))) shapes.push([name, { query }]);
-  for (const [name, own] of Object.entries(headers)) shapes.push([name, { headers: own }]);
-  for (const [name, body] of Object.entries(bodiesFor(fields, example)))
-    shapes.push([name, { body, headers: JSON_TYPE }]);
-  const form = { 'content-type': 'application/x-www-form-urlencoded' };
-  for (const [name, part] of Object.entries({ 'form of %&': () => '%&', 'form of names': (index) => `a${index}&` }))
-    shapes.push([name, { body: filled(BODY, part), headers: form }]);
-  if (content['text/csv'] !== undefined)
-    for (const [name, { type, body }] of Object.entries(files))
-      shapes.push([name, { body, headers: { 'content-type': type } }]);
+  const add = (texts, toShape) => shapes.push(...Object.entries(texts).map(([name, text]) => [name, toShape(text)]));
+  const bodyOf = (type) => (body) => ({ body, headers: { 'content-type': type } });
+  add(queriesFor(operation.parameters ?? []), (query) => ({ query }));
+  add(HEADERS, (headers) => ({ headers }));
+  add(bodiesFor(fields, example), bodyOf('application/json'));
+  const forms = { 'form of %&': filled(BODY, () => '%&'), 'form of names': filled(BODY, (index) => `a${index}&`) };
+  add(forms, bodyOf(FORM_TYPE));
+  if (content['text/csv'] !== undefined) add(FILES, ([type, body]) => bodyOf(type)(body));
   return shapes;
 }
 

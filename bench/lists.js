@@ -7,14 +7,11 @@ const COLUMNS = `user_id, user_type, name, email, email_pending, email_verified_
   last_login_at, host(last_login_ip) as last_login_ip, last_seen_at, password_changed_at, locked_until,
   deleted_at, version`;
 
-/**
- * Returns the SQL of a list, by default with the newest users first. Values are part of the text,
- * so that the statement is prepared once.
- */
-function listSql({ joins = '', where = 'true', order = 'users.created_at desc, users.user_id desc' } = {}) {
+/** Returns the SQL of a list. Its values are part of the text, so it is prepared once. */
+function listSql(where = 'true', order = 'users.created_at desc, users.user_id desc') {
   return `
     select ${COLUMNS}
-    from users ${joins}
+    from users
     where users.deleted_at is null and ${where}
     order by ${order}
     limit 51`;
@@ -22,105 +19,34 @@ function listSql({ joins = '', where = 'true', order = 'users.created_at desc, u
 
 const found = (word) =>
   `user_id in (select user_id from user_search where names like '%' || search_text('${word}') || '%')`;
-const named = (pattern) => `user_id in (select user_id from user_search where names like ${pattern})`;
 /** A set of this size is estimated, not counted. */
-const estimated = 'explain (format json) select 1 from users where deleted_at is null';
+const ESTIMATED = 'explain (format json) select 1 from users where deleted_at is null';
 const exact = (where) => `select count(*) from users where deleted_at is null and ${where}`;
 
-/**
- * Lists with 16 connections are compared by requests/s, lists with 1 connection by median latency.
- */
-const LISTS = [
-  { id: 'newest', name: 'list, newest', connections: 16, query: 'count=none', sql: listSql() },
-  { id: 'newest-total', name: 'list, newest, with its total', connections: 16, query: '', sql: listSql() },
-  {
-    id: 'name',
-    name: 'list, by name',
-    connections: 16,
-    query: 'count=none&order_by=name&order_dir=asc',
-    sql: listSql({ order: 'lower(name), user_id' }),
-  },
-  {
-    id: 'status',
-    name: 'list, status',
-    connections: 16,
-    query: 'count=none&status=disabled',
-    sql: listSql({ where: `status = 'disabled'` }),
-  },
-  {
-    id: 'carrier',
-    name: 'list, carrier_id',
-    connections: 16,
-    query: 'count=none&carrier_id=carrier-7',
-    sql: listSql({ where: `carrier_id = 'carrier-7'` }),
-  },
-  {
-    id: 'role',
-    name: 'list, role',
-    connections: 16,
-    query: 'count=none&role=operator',
-    sql: listSql({ where: `roles @> '{operator}'` }),
-  },
-  {
-    id: 'q-rare',
-    name: 'q, a rare word',
-    connections: 1,
-    query: 'count=none&q=knuth20100',
-    sql: listSql({ where: found('knuth20100') }),
-  },
-  {
-    id: 'q-common',
-    name: 'q, a common word',
-    connections: 1,
-    query: 'count=none&q=knuth',
-    sql: listSql({ where: found('knuth') }),
-  },
-  {
-    id: 'q-missing',
-    name: 'q, a missing word',
-    connections: 1,
-    query: 'count=none&q=zzqqxx',
-    sql: listSql({ where: found('zzqqxx') }),
-  },
-  {
-    id: 'like-email',
-    name: 'email_like',
-    connections: 1,
-    query: 'count=none&email_like=knuth2010',
-    sql: listSql({ where: named(`'%, %' || search_text('knuth2010') || '%;%'`) }),
-  },
-  {
-    id: 'like-name',
-    name: 'last_name_like',
-    connections: 1,
-    query: 'count=none&last_name_like=uther',
-    sql: listSql({ where: named(`'%: %' || search_text('uther') || '%.'`) }),
-  },
-  { id: 'count-none', name: 'count=none', connections: 1, query: 'count=none', sql: listSql() },
-  {
-    id: 'count-estimated',
-    name: 'count=estimated',
-    connections: 1,
-    query: 'count=estimated',
-    sql: listSql(),
-    total: estimated,
-  },
-  {
-    id: 'count-exact',
-    name: 'count=exact',
-    connections: 1,
-    query: 'count=exact',
-    sql: listSql(),
-    total: exact('true'),
-  },
-  {
-    id: 'count-exact-status',
-    name: 'count=exact, status',
-    connections: 1,
-    query: 'count=exact&status=active',
-    sql: listSql({ where: `status = 'active'` }),
-    total: exact(`status = 'active'`),
-  },
+/** Compared by requests/s, with 16 connections: name, query, and condition and order in SQL. */
+const BY_RATE = [
+  ['list, newest', 'count=none'],
+  ['list, newest, with its total', ''],
+  ['list, by name', 'count=none&order_by=name&order_dir=asc', 'true', 'lower(name), user_id'],
+  ['list, status', 'count=none&status=disabled', `status = 'disabled'`],
+  ['list, carrier_id', 'count=none&carrier_id=carrier-7', `carrier_id = 'carrier-7'`],
+  ['list, role', 'count=none&role=operator', `roles @> '{operator}'`],
 ];
+/** Compared by median latency, with one connection: name, query, condition and total in SQL. */
+const BY_LATENCY = [
+  ['q, a rare word', 'count=none&q=knuth20100', found('knuth20100')],
+  ['q, a common word', 'count=none&q=knuth', found('knuth')],
+  ['q, a missing word', 'count=none&q=zzqqxx', found('zzqqxx')],
+  ['email_like', 'count=none&email_like=knuth2010', `${found('knuth2010')} and email ilike '%knuth2010%'`],
+  ['last_name_like', 'count=none&last_name_like=uther', `${found('uther')} and last_name ilike '%uther%'`],
+  ['count=estimated', 'count=estimated', 'true', ESTIMATED],
+  ['count=exact', 'count=exact', 'true', exact('true')],
+  ['count=exact, status', 'count=exact&status=active', `status = 'active'`, exact(`status = 'active'`)],
+];
+/** `path` is the path of the baseline. */
+const LISTS = [
+  ...BY_RATE.map(([name, query, where, order]) => ({ name, query, sql: listSql(where, order), connections: 16 })),
+  ...BY_LATENCY.map(([name, query, where, total]) => ({ name, query, sql: listSql(where), total, connections: 1 })),
+].map((list, index) => ({ ...list, path: `/list/${index}` }));
 
 module.exports = { COLUMNS, LISTS };

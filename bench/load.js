@@ -9,9 +9,8 @@ const JSON_HEADERS = { 'content-type': 'application/json' };
  * Keeps `requests.length` connections busy. Each connection sends its requests in turn, one at a
  * time.
  * @param job.chain each request carries the refresh token of the previous response
- * @param job.once sends all requests once, without a time limit
  */
-async function run({ url, seconds, method, headers = {}, requests, chain = false, once = false }) {
+async function run({ url, seconds, method, headers = {}, requests, chain = false }) {
   const latencies = [];
   let next = 0;
   const setupClient = (client) => {
@@ -22,8 +21,7 @@ async function run({ url, seconds, method, headers = {}, requests, chain = false
     }));
     client.setRequests(chain ? [linked(own[0])] : own);
   };
-  const length = once ? { amount: requests.flat().length } : { duration: seconds };
-  const options = { url, connections: requests.length, ...length, sampleInt: 100, setupClient, headers: {} };
+  const options = { url, connections: requests.length, duration: seconds, sampleInt: 100, setupClient, headers: {} };
   const running = autocannon(options);
   running.on('response', (_client, _status, _bytes, ms) => latencies.push(ms));
   const result = await running;

@@ -1,12 +1,10 @@
 // Two carriers for `bench:neighbour`: one attacks, the other does its ordinary work.
 const fs = require('node:fs');
-const path = require('node:path');
 const { clearInterval, setInterval } = require('node:timers');
 const { hash } = require('@node-rs/argon2');
-const { ARGON2, PASSWORD, withoutIndexes } = require('./fill');
-const { DIST } = require('./instances');
-const { MadeSessions } = require('./logins');
-const { rssMiB } = require('./processes');
+const { checkRequest, loginRequest } = require('./callers');
+const { addSessionsOf, ARGON2, CREDENTIALS, PASSWORD, withoutIndexes } = require('./fill');
+const { ask, rssMiB, startHelper } = require('./processes');
 
 const GROUP = 1_000;
 const ADDRESSES = 8;
@@ -15,6 +13,13 @@ const CHAINS = 32;
 const CHECKED = 50;
 const MEMORY_EVERY_MS = 500;
 const FRESH_TOKENS_PER_SECOND = 5;
+const LISTS = [
+  'count=none',
+  'order_by=name&order_dir=asc',
+  'q=neighbour 31',
+  'job_title=Line-1&count=exact',
+  'page=20',
+];
 
 const ROLES = `
   insert into roles (name, description, user_types, permissions, may_grant) values
@@ -50,41 +55,28 @@ const PEOPLE = `
     ('system', 'attacker.auditor', null, '{attacker}', '{auditor}'),
     ('system', 'platform.administrator', null, null, '{administrator}')
   ) people (type, name, carrier, scope, roles)`;
-const CREDENTIALS =
-  'insert into credentials (user_id, password_hash) select user_id, $1 from users on conflict do nothing';
 const EVENTS = `
   insert into events (event_type, actor_id, actor_type, target_type, target_id, carrier_id)
   select 'user.updated', user_id, 'user', 'user', user_id, carrier_id
   from users cross join generate_series(1, 2)
   where carrier_id = 'attacker'`;
-const SESSIONS = `
-  with added as (
-    insert into sessions (
-      session_id, user_id, user_type, carrier_id, refresh_token_hash,
-      refreshed_at, expires_at, absolute_expires_at
-    )
-    select gen_random_uuid(), user_id, user_type, carrier_id, '',
-      now(), now() + interval '1 day', now() + interval '30 days'
-    from users
-    where name = any($1)
-    returning session_id, user_id
-  )
-  select session_id, user_id, user_type, carrier_id, name, roles from added join users using (user_id)`;
 const REFRESH_TOKENS = `
   update sessions
-  set refresh_token_hash = minted.hash
-  from unnest($1::uuid[], $2::bytea[]) minted (session_id, hash)
+  set refresh_token_hash = decode(minted.hash, 'hex')
+  from unnest($1::uuid[], $2::text[]) minted (session_id, hash)
   where sessions.session_id = minted.session_id`;
 
-/** Mints the first refresh tokens of sessions, as the service does. */
-async function mintTokens(client, { APP_SECRET }, sessions) {
-  const { RefreshTokens } = require(path.join(DIST, 'sessions', 'refresh-token.js'));
-  const { hashToken } = require(path.join(DIST, 'common', 'random.js'));
-  const ids = sessions.map(({ session_id }) => session_id);
-  const minter = new RefreshTokens(APP_SECRET);
-  const minted = ids.map((session_id) => minter.mint(session_id));
-  await client.query(REFRESH_TOKENS, [ids, minted.map(hashToken)]);
-  return minted;
+const range = (carrier, from, amount) => Array.from({ length: amount }, (_, index) => `${carrier}-${from + index}`);
+
+/** Opens a session for each name. Returns a function that returns a field of each session. */
+async function openSessions(client, environment, pinned, names) {
+  const sessions = await addSessionsOf(client, names);
+  const signer = startHelper('signer.js', pinned);
+  const signed = await ask(signer, 'sign', { environment, sessions });
+  signer.disconnect();
+  await client.query(REFRESH_TOKENS, [sessions.map(({ session_id }) => session_id), signed.map(({ hash }) => hash)]);
+  const byName = new Map(sessions.map((session, index) => [session.name, { ...session, ...signed[index] }]));
+  return (field, some) => some.map((name) => byName.get(name)[field]);
 }
 
 /**
@@ -100,110 +92,80 @@ async function createWorld(client, environment, { attackers, neighbours, seconds
   await client.query(PEOPLE);
   await client.query(CREDENTIALS, [await hash(PASSWORD, ARGON2)]);
   await client.query(EVENTS);
-  const made = await MadeSessions.start({ database: { client }, environment, pinned });
-  const open = async (names) => made.sign((await client.query(SESSIONS, [names])).rows);
-  const named = (carrier, from, count) => Array.from({ length: count }, (_, index) => `${carrier}-${from + index}`);
-  const people = await open([
-    'attacker.manager',
-    'attacker.auditor',
-    'neighbour.manager',
-    'platform.administrator',
-    'attacker-1',
-  ]);
-  const tokens = Object.fromEntries(
-    people.map(({ name, access_token }) => [name.split(/[.-]/).join('_'), access_token]),
-  );
-  const tokensOf = (sessions) => sessions.map(({ access_token }) => access_token);
-  const openChains = async (names) => mintTokens(client, environment, await open(names));
+  const people = ['attacker.manager', 'attacker.auditor', 'neighbour.manager', 'platform.administrator', 'attacker-1'];
+  const checked = range('neighbour', 3_100, CHECKED);
+  const fresh = range('neighbour', 1, FRESH_TOKENS_PER_SECOND * (seconds + 1));
+  const chains = ['neighbour', 'attacker'].map((carrier) => range(carrier, 3_200, CHAINS));
+  const names = [people, checked, fresh, chains].flat(2);
+  const fieldOf = await openSessions(client, environment, pinned, names);
+  const { rows } = await client.query(`select user_id from users where carrier_id = 'attacker' limit 500`);
   const world = {
-    tokens,
-    self: people.find(({ name }) => name === 'attacker-1').user_id,
-    checked: tokensOf(await open(named('neighbour', 3_100, CHECKED))),
-    fresh: tokensOf(await open(named('neighbour', 1, Math.ceil(FRESH_TOKENS_PER_SECOND * (seconds + 1))))),
-    refresh: await openChains(named('neighbour', 3_200, CHAINS)),
-    logins: named('neighbour', 3_300, 100),
-    refreshOfAttacker: await openChains(named('attacker', 100, CHAINS)),
-    ids: (await client.query(`select user_id from users where carrier_id = 'attacker' limit 500`)).rows.map(
-      ({ user_id }) => user_id,
+    tokens: Object.fromEntries(
+      fieldOf('access_token', people).map((token, index) => [people[index].replace(/[.-]/, '_'), token]),
     ),
+    self: fieldOf('user_id', ['attacker-1'])[0],
+    checked: fieldOf('access_token', checked),
+    fresh: fieldOf('access_token', fresh),
+    refresh: fieldOf('refresh_token', chains[0]),
+    logins: range('neighbour', 3_300, 100),
+    refreshOfAttacker: fieldOf('refresh_token', chains[1]),
+    ids: rows.map(({ user_id }) => user_id),
   };
-  made.signer.disconnect();
   await client.query('vacuum analyze');
   return world;
 }
 
 /** Returns the streams of the neighbour's ordinary work (see paced-load.js). */
 function ordinaryWork({ tokens, checked, fresh, refresh, logins }, seconds, tag = 'work') {
-  const bearer = (token) => ({ authorization: `Bearer ${token}` });
-  const manager = { headers: bearer(tokens.neighbour_manager) };
-  const administrator = { headers: bearer(tokens.platform_administrator) };
-  const check = (token) => ({ method: 'POST', path: '/auth/check-token', body: JSON.stringify({ token }) });
-  const get = (path) => ({ ...manager, method: 'GET', path });
-  const patch = (path, body, by = manager) => ({ ...by, method: 'PATCH', path, body: JSON.stringify(body) });
-  const create = (index) => ({
-    user_type: 'carrier',
-    carrier_id: 'neighbour',
-    name: `${tag}-${index}`,
-    email: `${tag}-${index}@example.com`,
-    roles: ['carrier_user'],
+  const isWarmUp = tag === 'warm';
+  const headersOf = (token) => ({ authorization: `Bearer ${token}` });
+  const [manager, administrator] = [tokens.neighbour_manager, tokens.platform_administrator].map(headersOf);
+  const get = (path) => ({ method: 'GET', path, headers: manager });
+  const send = (method, path, body, headers = manager) => ({ method, path, headers, body: JSON.stringify(body) });
+  const row = (name) => ['carrier', name, `${name}@example.com`, 'neighbour'];
+  const create = (index) => {
+    const [user_type, name, email, carrier_id] = row(`${tag}-${index}`);
+    return send('POST', '/user/create', { user_type, carrier_id, name, email, roles: ['carrier_user'] });
+  };
+  const upload = (number) => ({
+    method: 'POST',
+    path: '/user/import',
+    body: [
+      ['user_type,name,email,carrier_id'],
+      ...Array.from({ length: 50 }, (_, own) => row(`${tag}-${number}-${own}`)),
+    ]
+      .map((line) => `${line}\n`)
+      .join(''),
+    headers: { ...manager, 'content-type': 'text/csv' },
   });
-  const rowOf = (file, row) => `carrier,${tag}-${file}-${row},${tag}-${file}-${row}@example.com,neighbour\n`;
-  const file = (number) =>
-    `user_type,name,email,carrier_id\n${Array.from({ length: 50 }, (_, row) => rowOf(number, row)).join('')}`;
-  const half = CHAINS / 2;
-  const chains = tag === 'warm' ? refresh.slice(half) : refresh.slice(0, half);
+  const refreshOf = (refresh_token) => ({ ...checkRequest(), body: JSON.stringify({ refresh_token }) });
+  // Users of one carrier log in from several addresses, to stay below the limit per address.
+  const login = (name, index) => ({ ...loginRequest({ name }), from: `127.0.1.${2 + (index % ADDRESSES)}` });
+  const even = (index, one, other) => (index % 2 === 0 ? one : other);
+  const locale = (index) => send('PATCH', `/user/all?job_title=Line-${index % 3}`, { locale: even(index, 'fr', 'de') });
+  const role = (index) =>
+    send('PATCH', '/role/fleet_viewer', { permissions: even(index, ['fleet:read'], []) }, administrator);
   const many = (toRequest) => Array.from({ length: seconds + 1 }, (_, index) => toRequest(index));
-  const lists = [
-    'count=none',
-    'order_by=name&order_dir=asc',
-    'q=neighbour 31',
-    'job_title=Line-1&count=exact',
-    'page=20',
-  ];
+  /** Rates in requests per second, and the requests. */
   const streams = {
     ready: [5, [{ method: 'GET', path: '/health/ready' }]],
-    check: [95, checked.map(check)],
-    'check new': [FRESH_TOKENS_PER_SECOND, (tag === 'warm' ? checked : fresh).map(check)],
-    // Users of one carrier log in from several addresses, to stay below the limit per address.
-    login: [
-      2,
-      logins.map((login, index) => ({
-        method: 'POST',
-        path: '/auth/login',
-        body: JSON.stringify({ login, password: PASSWORD }),
-        from: `127.0.1.${2 + (index % ADDRESSES)}`,
-      })),
-    ],
-    refresh: [5, chains.map((token) => ({ ...check(), body: JSON.stringify({ refresh_token: token }) }))],
-    list: [5, lists.map((query) => get(`/user/list?${encodeURI(query)}`))],
-    create: [
-      1,
-      many((index) => ({ ...manager, method: 'POST', path: '/user/create', body: JSON.stringify(create(index)) })),
-    ],
-    'bulk 1,000': [
-      0.3,
-      many((index) => patch(`/user/all?job_title=Line-${index % 3}`, { locale: index % 2 === 0 ? 'fr' : 'de' })),
-    ],
-    import: [
-      0.3,
-      many((index) => ({
-        method: 'POST',
-        path: '/user/import',
-        body: file(index),
-        headers: { ...manager.headers, 'content-type': 'text/csv' },
-      })),
-    ],
+    check: [95, checked.map(checkRequest)],
+    'check new': [FRESH_TOKENS_PER_SECOND, (isWarmUp ? checked : fresh).map(checkRequest)],
+    login: [2, logins.map(login)],
+    refresh: [5, refresh.slice(...(isWarmUp ? [CHAINS / 2] : [0, CHAINS / 2])).map(refreshOf)],
+    list: [5, LISTS.map((query) => get(`/user/list?${encodeURI(query)}`))],
+    create: [1, many(create)],
+    'bulk 1,000': [0.3, many(locale)],
+    import: [0.3, many(upload)],
     export: [0.3, [get('/user/export?job_title=Line-0')]],
-    role: [
-      0.3,
-      many((index) =>
-        patch('/role/fleet_viewer', { permissions: index % 2 === 0 ? ['fleet:read'] : [] }, administrator),
-      ),
-    ],
-    // One change of 1,000 users or more, in the background if they are more than 10,000.
-    'large bulk': [0.9 / seconds, [patch('/user/all?job_title_like=Crew', { timezone: 'Europe/Rome' })]],
+    role: [0.3, many(role)],
   };
-  if (tag === 'warm') delete streams['large bulk'];
+  // One change of 1,000 users or more, in the background if they are more than 10,000.
+  if (!isWarmUp)
+    streams['large bulk'] = [
+      0.9 / seconds,
+      [send('PATCH', '/user/all?job_title_like=Crew', { timezone: 'Europe/Rome' })],
+    ];
   return Object.entries(streams).map(([name, [rate, requests]]) => ({
     name,
     rate,

@@ -1,5 +1,5 @@
 // A load generator that sends several streams of requests at fixed rates, evenly spaced. Latency
-// counts from the time at which a request was due. Started by soak.js, upgrade.js and neighbour.js.
+// counts from the time at which a request was due.
 const http = require('node:http');
 const { clearInterval, setInterval } = require('node:timers');
 const { answerParent } = require('./processes');
@@ -30,7 +30,7 @@ function send(url, { method, path, headers = {}, body = '', from }) {
 /** Sends the requests of a stream in turn. A chain carries the refresh tokens of its responses. */
 class Stream {
   constructor(url, { requests, chain = false, rate }) {
-    Object.assign(this, { url, requests, chain, rate, sent: 0, latencies: [], statuses: {}, running: new Set() });
+    Object.assign(this, { url, requests, chain, rate, sent: 0, times: {}, running: new Set() });
   }
 
   /** Sends the requests that are due. */
@@ -47,19 +47,20 @@ class Stream {
 
   async follow(request, dueAt) {
     const { status, text } = await send(this.url, request);
-    this.latencies.push(performance.now() - dueAt);
-    this.statuses[status] = (this.statuses[status] ?? 0) + 1;
+    (this.times[status] ??= []).push(performance.now() - dueAt);
     const [, refresh_token] = this.chain ? (/"refresh_token":"([^"]+)"/.exec(text) ?? []) : [];
     if (refresh_token !== undefined) this.requests.push({ ...request, body: JSON.stringify({ refresh_token }) });
   }
 
   result() {
-    const failed = Object.entries(this.statuses).filter(([status]) => !status.startsWith('2'));
+    const statuses = Object.fromEntries(Object.entries(this.times).map(([status, times]) => [status, times.length]));
+    const latencies = Object.values(this.times).flat();
+    const succeeded = Object.entries(this.times).filter(([status]) => status.startsWith('2'));
     return {
-      requests: this.latencies.length,
-      failed: failed.reduce((sum, [, times]) => sum + times, 0),
-      statuses: this.statuses,
-      latencies: this.latencies,
+      requests: latencies.length,
+      failed: latencies.length - succeeded.flatMap(([, times]) => times).length,
+      statuses,
+      latencies,
       requestsLeft: this.chain ? this.requests : [],
     };
   }

@@ -2,14 +2,13 @@
 const { execFileSync, spawn, spawnSync } = require('node:child_process');
 const fs = require('node:fs');
 const { createServer } = require('node:net');
-const { setInterval } = require('node:timers');
+const path = require('node:path');
 
 /** Core of the measured process. The load, PostgreSQL and this process share the other core. */
 const MEASURED_CORE = '0';
 const OTHER_CORE = '1';
 const STOP_PATIENCE_MS = 10_000;
 const TICKS_PER_SECOND = 100;
-const RSS_EVERY_MS = 200;
 
 const children = new Set();
 
@@ -39,6 +38,11 @@ function startNode(
     child.once('exit', resolve);
   }).then(() => children.delete(child));
   return child;
+}
+
+/** Starts a script of this folder that handles the commands of `ask`. */
+function startHelper(file, pinned, measured = false) {
+  return startNode([path.join(__dirname, file)], { measured, pinned, ipc: true });
 }
 
 /** Stops all child processes: SIGTERM first, SIGKILL after a timeout. */
@@ -90,29 +94,14 @@ function cpuSeconds({ pid }) {
   }
 }
 
-/** Returns the resident memory of a process. */
-function rssMiB({ pid }) {
-  const status = fs.existsSync(`/proc/${pid}/status`) ? fs.readFileSync(`/proc/${pid}/status`, 'utf8') : '';
-  const [, fromProc] = /VmRSS:\s+(\d+)/.exec(status) ?? [];
-  const kibibytes = fromProc ?? execFileSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' });
-  return Math.round(Number(kibibytes) / 1024);
-}
-
-/** Samples the memory of a process. `take` returns the peak since the previous call. */
-function watchRss(child) {
-  let peak = 0;
-  const look = () => {
-    if (child.exitCode === null) peak = Math.max(peak, rssMiB(child));
-  };
-  setInterval(look, RSS_EVERY_MS).unref();
-  return {
-    take() {
-      look();
-      const seen = peak;
-      peak = 0;
-      return seen;
-    },
-  };
+/** Returns the resident memory of a process, or its peak (VmHWM). NaN outside Linux. */
+function rssMiB({ pid }, field = 'VmRSS') {
+  try {
+    const [, kibibytes] = new RegExp(`${field}:\\s+(\\d+)`).exec(fs.readFileSync(`/proc/${pid}/status`, 'utf8'));
+    return Math.round(kibibytes / 1024);
+  } catch {
+    return NaN;
+  }
 }
 
 /** Returns a free port. */
@@ -124,4 +113,4 @@ async function freePort() {
   return port;
 }
 
-module.exports = { answerParent, ask, cpuSeconds, freePort, pinSelf, rssMiB, startNode, stopChildren, watchRss };
+module.exports = { answerParent, ask, cpuSeconds, freePort, pinSelf, rssMiB, startHelper, startNode, stopChildren };

@@ -6,18 +6,16 @@
 const http = require('node:http');
 const { randomInt } = require('node:crypto');
 const { setTimeout: wait } = require('node:timers/promises');
-const { parseArgs } = require('node:util');
-const { quantile } = require('./report');
-const { prepare, run, tell } = require('./stage');
+const { choose } = require('./fill');
+const { aucNote, aucOf, grid, quantile } = require('./report');
+const { optionsOf, prepare, run } = require('./stage');
 
 const AUC_MAX = 0.6;
 const WINDOW_MS = 20;
 const PAUSE_MS = 200;
 const WARM_UP = 20;
-const TELL_EVERY = 50;
 
-const { values: options } = parseArgs({ options: { samples: { type: 'string', default: '400' } } });
-const samples = Number(options.samples);
+const { samples } = optionsOf({ samples: 400 });
 const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
 
 /** Resolves when the response has ended. */
@@ -43,37 +41,24 @@ async function probe(service, email) {
   return answered;
 }
 
-/** Returns the probability that a value of the first list exceeds a value of the second list. */
-function aucOf(first, second) {
-  const more = first.flatMap((one) => second.map((other) => (one > other ? 1 : one === other ? 0.5 : 0)));
-  return more.reduce((sum, value) => sum + value, 0) / more.length;
-}
-
 async function main() {
   const { about, database, service } = await prepare({ users: 10_000 });
-  const { rows } = await database.client.query(
-    `select email from users where deleted_at is null and status = 'active' limit $1`,
-    [samples],
-  );
-  const emails = rows.map(({ email }) => email);
+  const emails = (await choose(database.client, `status = 'active'`, samples)).map(({ email }) => email);
   for (let index = 0; index < WARM_UP; index++) await probe(service, `warm-up-${index}@example.net`);
   const answered = { known: [], unknown: [] };
   for (let count = 1; count <= samples; count++) {
     const open = Object.keys(answered).filter((kind) => answered[kind].length < samples / 2);
     const kind = open[randomInt(open.length)];
     answered[kind].push(await probe(service, kind === 'known' ? emails.pop() : `unknown-${count}@example.net`));
-    if (count % TELL_EVERY === 0) tell(`sample ${count} of ${samples}`);
   }
   const auc = aucOf(answered.unknown, answered.known);
-  console.log(`\n${about}\n`);
-  for (const [kind, counts] of Object.entries(answered))
-    console.log(
-      `${kind.padEnd(7)}  answered in ${WINDOW_MS} ms: p5 ${quantile(counts, 0.05)}, p50 ${quantile(counts, 0.5)}`,
-    );
+  const lines = Object.entries(answered).map(([kind, counts]) => [
+    kind,
+    ...[0.05, 0.5].map((share) => String(quantile(counts, share))),
+  ]);
+  console.log(`\n${about}\n\n${grid(['address', 'p5', 'p50'], lines, [0])}`);
   console.log(`AUC ${auc.toFixed(3)}, at most ${AUC_MAX}: ${auc <= AUC_MAX && auc >= 1 - AUC_MAX ? 'yes' : 'NO'}`);
-  // Standard deviation for two equal distributions (Mann-Whitney U).
-  const deviation = Math.sqrt((samples + 1) / (3 * samples ** 2));
-  console.log(`${samples} samples. The standard deviation of an AUC of 0.5 is ${deviation.toFixed(3)}.`);
+  console.log(aucNote(samples / 2));
 }
 
 run(main);

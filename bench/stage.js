@@ -1,16 +1,29 @@
-// The environment of a run: a separate database, one instance of the service, and the cleanup.
+// The environment of a run: its options, a separate database, instances of the service, and the
+// cleanup.
 const { randomBytes } = require('node:crypto');
 const fs = require('node:fs');
 const os = require('node:os');
 const path = require('node:path');
+const { setTimeout: delay } = require('node:timers/promises');
+const { parseArgs } = require('node:util');
 const { hash } = require('@node-rs/argon2');
 const { Client } = require('pg');
 const { ARGON2, fill, PASSWORD } = require('./fill');
-const { DIST, environmentFor, startInstance } = require('./instances');
-const { ask, cpuSeconds, pinSelf, rssMiB, startNode, stopChildren } = require('./processes');
+const { ask, cpuSeconds, freePort, pinSelf, rssMiB, startHelper, startNode, stopChildren } = require('./processes');
 const { count, machine, sample } = require('./report');
 
+const DIST = path.join(__dirname, '..', 'dist', 'src');
+const READY_WITHIN_MS = 60_000;
 const WARM_UP_SECONDS = 1;
+
+/** Returns the options of the command line. Numbers have the types of their defaults. */
+function optionsOf(defaults) {
+  const entries = Object.entries(defaults).map(([name, value]) => [name, { type: 'string', default: String(value) }]);
+  const { values } = parseArgs({ options: Object.fromEntries(entries) });
+  for (const [name, value] of Object.entries(defaults))
+    if (typeof value === 'number') values[name] = Number(values[name]);
+  return values;
+}
 
 /** Cleanup steps, run in reverse order. */
 const undo = [];
@@ -37,41 +50,81 @@ function atEnd(step) {
   undo.push(step);
 }
 
-/** Creates a database without tables. */
-async function createDatabase(directory) {
-  let server = process.env.BENCH_DATABASE_URL;
-  const embedded = server === undefined;
-  if (embedded) {
-    const { startEmbeddedPostgres } = require(path.join(DIST, 'embedded-postgres', 'embedded-postgres.js'));
-    const postgres = await startEmbeddedPostgres(directory);
-    // As root, the cluster may be outside the given directory.
-    undo.push(() => fs.promises.rm(path.dirname(postgres.directory), { recursive: true, force: true }));
-    undo.push(() => postgres.stop());
-    server = postgres.url;
-  }
-  const name = `carrier_identity_bench_${randomBytes(4).toString('hex')}`;
-  const run = async (sql) => {
-    const client = new Client({ connectionString: server });
-    await client.connect();
-    await client.query(sql).finally(() => client.end());
+/**
+ * Returns the settings that all instances on one database share, so that they accept the same
+ * tokens.
+ */
+function environmentFor(databaseUrl, directory) {
+  return {
+    PATH: process.env.PATH,
+    NODE_ENV: 'production',
+    PORT: '0',
+    PUBLIC_URL: 'http://localhost',
+    DATABASE_URL: databaseUrl,
+    APP_SECRET: randomBytes(32).toString('base64'),
+    DATA_DIR: directory,
+    LOG_LEVEL: 'warn',
+    ACCESS_TOKEN_TTL_SECONDS: '3600',
+    LOGIN_ATTEMPTS_PER_ADDRESS_PER_MINUTE: '0',
+    REQUESTS_PER_ADDRESS_PER_MINUTE: '0',
   };
-  await run(`create database ${name}`);
-  undo.push(() => run(`drop database if exists ${name} with (force)`));
-  const url = new URL(server);
-  url.pathname = `/${name}`;
-  return { url: url.href, embedded };
 }
 
-/** Creates a migrated, empty database. */
-async function startDatabase(directory) {
-  const { url, embedded } = await createDatabase(directory);
-  const { migrateDatabase } = require(path.join(DIST, 'database', 'migrate.js'));
-  await migrateDatabase(url);
+/**
+ * Starts an instance and waits until it is ready.
+ * @param options.dist compiled service, by default of this tree
+ * @param options.withinMs time to wait, by default 60 s
+ */
+async function startInstance(environment, options) {
+  const { measured, pinned, dist = DIST, stdout = 'ignore', withinMs = READY_WITHIN_MS } = options;
+  const port = await freePort();
+  const start = performance.now();
+  const child = startNode([path.join(dist, 'main.js')], {
+    measured,
+    pinned,
+    env: { ...environment, PORT: String(port) },
+    cwd: environment.DATA_DIR,
+    stdout,
+  });
+  const url = `http://127.0.0.1:${port}`;
+  while (!(await fetch(`${url}/health/ready`).catch(() => ({ ok: false }))).ok) {
+    if (child.exitCode !== null || performance.now() - start > withinMs) throw new Error('the service does not start');
+    await delay(20);
+  }
+  return { child, url, readyMs: Math.round(performance.now() - start) };
+}
+
+/** Starts a database without tables. */
+async function createDatabase(directory) {
+  const { startEmbeddedPostgres } = require(path.join(DIST, 'platform', 'embedded-postgres', 'embedded-postgres.js'));
+  const postgres = await startEmbeddedPostgres(directory);
+  // As root, the cluster may be outside the given directory.
+  undo.push(() => fs.promises.rm(path.dirname(postgres.directory), { recursive: true, force: true }));
+  undo.push(() => postgres.stop());
+  return postgres.url;
+}
+
+/** Opens a connection for the whole run. Ignores the error if a dropped database closes it. */
+async function connect(url) {
   const client = new Client({ connectionString: url });
   client.on('error', () => undefined);
   await client.connect();
   undo.push(() => client.end());
-  return { url, client, embedded };
+  return client;
+}
+
+/** Creates a migrated, empty database. */
+async function startDatabase(directory) {
+  const url = await createDatabase(directory);
+  await require(path.join(DIST, 'platform', 'database', 'migrate.js')).migrateDatabase(url);
+  return { url, client: await connect(url) };
+}
+
+/** Creates a directory for the duration of the run. */
+function makeDirectory() {
+  const directory = fs.mkdtempSync(path.join(os.tmpdir(), 'carrier-identity-bench-'));
+  undo.push(() => fs.promises.rm(directory, { recursive: true, force: true }));
+  return directory;
 }
 
 /** Measures one round of a load, with the CPU time of its process. */
@@ -93,7 +146,7 @@ async function measure(load, child, generator, howLong) {
  * `samples`.
  */
 async function measureRounds(paths, { service, baseline, generator }, { rounds, seconds }) {
-  for (let round = 0; round <= rounds; round++) {
+  for (let round = 0; round <= rounds && paths.length > 0; round++) {
     tell(round === 0 ? 'warming up' : `round ${round} of ${rounds}`);
     const howLong = round === 0 ? WARM_UP_SECONDS : seconds;
     for (const one of paths) {
@@ -107,25 +160,24 @@ async function measureRounds(paths, { service, baseline, generator }, { rounds, 
 
 /**
  * Prepares the environment with a number of users.
- * @param options.profile directory for a CPU profile of the service
+ * @param options.settings other settings of the service
  */
-async function prepare({ users, profile }) {
+async function prepare({ users, settings = {} }) {
   const pinned = pinSelf();
-  const directory = fs.mkdtempSync(path.join(os.tmpdir(), 'carrier-identity-bench-'));
-  undo.push(() => fs.promises.rm(directory, { recursive: true, force: true }));
+  const directory = makeDirectory();
   const database = await startDatabase(path.join(directory, 'database'));
-  const about = await machine(database.client, { pinned, embedded: database.embedded, users });
+  const about = await machine(database.client, { pinned, users });
   undo.push(stopChildren);
 
   const start = performance.now();
   await fill(database.client, users, await hash(PASSWORD, ARGON2));
   tell(`${count(users)} users in ${((performance.now() - start) / 1000).toFixed(1)} s`);
 
-  const environment = environmentFor(database.url, directory);
-  const service = await startInstance(environment, { measured: true, pinned, profile });
+  const environment = { ...environmentFor(database.url, directory), ...settings };
+  const service = await startInstance(environment, { measured: true, pinned });
   const rssIdle = rssMiB(service.child);
-  const baseline = startNode([path.join(__dirname, 'baselines.js')], { measured: true, pinned, ipc: true });
-  const generator = startNode([path.join(__dirname, 'load.js')], { measured: false, pinned, ipc: true });
+  const baseline = startHelper('baselines.js', pinned, true);
+  const generator = startHelper('load.js', pinned);
   const baselines = await ask(baseline, 'start', database.url);
   return { about, database, environment, service, rssIdle, pinned, baseline, generator, baselines };
 }
@@ -151,4 +203,19 @@ function run(main) {
   );
 }
 
-module.exports = { atEnd, chosen, createDatabase, measure, measureRounds, prepare, run, tell };
+module.exports = {
+  atEnd,
+  chosen,
+  connect,
+  createDatabase,
+  DIST,
+  environmentFor,
+  makeDirectory,
+  measureRounds,
+  optionsOf,
+  prepare,
+  run,
+  startDatabase,
+  startInstance,
+  tell,
+};

@@ -1,29 +1,33 @@
 // `npm run bench:upgrade -- --from COMMIT`: upgrades the database of an earlier commit while an
-// instance of that commit serves requests. Shows how long the migrations hold each lock, how long
-// requests waited, and that no row was lost.
+// instance of that commit serves requests. Shows how long the migrations hold each lock, and how
+// long requests waited.
 //   --users 300000
 //   --sessions 300000
 //   --events 1000000
-// Needs git. BENCH_DATABASE_URL selects a server other than the embedded one.
+// Needs git.
 const { execFileSync } = require('node:child_process');
-const fs = require('node:fs');
-const os = require('node:os');
 const path = require('node:path');
 const { setTimeout: delay } = require('node:timers/promises');
-const { parseArgs } = require('node:util');
-const { Client } = require('pg');
 const { hash } = require('@node-rs/argon2');
-const { loginRequest } = require('./auth-paths');
-const { choose } = require('./fill');
-const { environmentFor, startInstance } = require('./instances');
-const { LockWatch } = require('./lock-watch');
-const { Logins } = require('./logins');
-const { ask, startNode, stopChildren } = require('./processes');
-const { count, quantile } = require('./report');
-const { atEnd, createDatabase, run, tell } = require('./stage');
+const { checkRequest, keepSending, loginRequest, Logins } = require('./callers');
+const { choose, CREDENTIALS } = require('./fill');
+const { startHelper, stopChildren } = require('./processes');
+const { count, grid, quantile } = require('./report');
+const stage = require('./stage');
+
+const { atEnd, optionsOf, run, startInstance, tell } = stage;
 
 const ROOT = path.join(__dirname, '..');
 const ROUND_SECONDS = 5;
+const SESSIONS = `
+  insert into sessions (
+    session_id, user_id, user_type, carrier_id, refresh_token_hash, refreshed_at, expires_at, absolute_expires_at
+  )
+  select
+    gen_random_uuid(), user_id, user_type, carrier_id, '',
+    now(), now() + interval '1 day', now() + interval '30 days'
+  from users cross join generate_series(0, $1::integer / (select count(*)::integer from users))
+  limit $1`;
 /** Events over 13 months, in the order of their times, about the users. */
 const EVENTS = `
   insert into events (
@@ -40,25 +44,20 @@ const EVENTS = `
   ) made
   join (select row_number() over () as number, user_id, carrier_id from users) people
     on number = 1 + i % (select count(*) from users)`;
-/** Rows and checksum of each table, without values that the instances change meanwhile. */
-const CHECKSUMS = {
-  users: 'select count(*), sum(hashtext(user_id::text || name || email || created_at)::bigint) from users',
-  credentials: 'select count(*), sum(hashtext(user_id::text)::bigint) from credentials',
-  sessions: `select count(*), sum(hashtext(session_id::text || user_id || created_at)::bigint)
-    from sessions where created_at < $1`,
-  events: `select count(*), sum(hashtext(event_id::text || occurred_at || changes::text)::bigint)
-    from events where occurred_at < $1`,
-};
+/** Locks that conflict with the lock of an INSERT, UPDATE or DELETE. */
+const HELD = `
+  select distinct relation::regclass || ', ' || locks.mode as name
+  from pg_locks locks
+  join pg_stat_activity using (pid)
+  where application_name = 'carrier-identity migrations'
+    and locktype = 'relation'
+    and granted
+    and locks.mode in ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
+    and relation in (select oid from pg_class where relkind in ('r', 'p') and relnamespace = 'public'::regnamespace)`;
+const LOOK_EVERY_MS = 5;
 
-const { values: options } = parseArgs({
-  options: {
-    from: { type: 'string', default: '4dc150f' },
-    users: { type: 'string', default: '300000' },
-    sessions: { type: 'string', default: '300000' },
-    events: { type: 'string', default: '1000000' },
-  },
-});
-const [users, sessions, events] = [options.users, options.sessions, options.events].map(Number);
+const sizes = { users: 300_000, sessions: 300_000, events: 1_000_000 };
+const { from, users, sessions, events } = optionsOf({ from: 'd4043a5', ...sizes });
 
 /** Checks the commit out beside this tree, and builds it with its own packages. */
 function buildCommit(commit, directory) {
@@ -73,122 +72,91 @@ function buildCommit(commit, directory) {
   return tree;
 }
 
-/** Sends checks, logins and changes to an instance, in rounds, until it is stopped. */
-function sendTraffic(url, { tokens, people, logins }, generator) {
-  const state = { stopped: false, latencies: [], failed: 0, requests: 0 };
-  const [{ authorization }] = tokens.map((token) => ({ authorization: `Bearer ${token}` }));
-  let number = 0;
-  const streams = () => [
-    {
-      rate: 300,
-      requests: tokens.map((token) => ({
-        method: 'POST',
-        path: '/auth/check-token',
-        body: JSON.stringify({ token }),
-      })),
-    },
-    {
-      rate: 20,
-      requests: people.map(({ user_id }) => ({
-        method: 'PATCH',
-        path: `/user/${user_id}`,
-        headers: { authorization },
-        body: JSON.stringify({ phone: `+43${1e9 + number++}` }),
-      })),
-    },
-    { rate: 5, requests: logins.take(5 * ROUND_SECONDS).map((user) => ({ method: 'POST', ...loginRequest(user) })) },
-  ];
-  const rounds = async () => {
-    while (!state.stopped)
-      for (const result of await ask(generator, 'run', { url, streams: streams(), seconds: ROUND_SECONDS })) {
-        if (result.failed > 0) tell(`  ${result.failed} requests failed: ${JSON.stringify(result.statuses)}`);
-        state.latencies = state.latencies.concat(result.latencies);
-        state.failed += result.failed;
-        state.requests += result.requests;
-      }
-  };
-  const done = rounds();
-  state.stop = () => {
-    state.stopped = true;
-    return done;
-  };
-  return state;
-}
-
-async function checksums(client, before) {
-  const sums = {};
-  for (const [table, text] of Object.entries(CHECKSUMS)) {
-    const { rows } = await client.query({ text, rowMode: 'array', values: text.includes('$1') ? [before] : [] });
-    sums[table] = rows[0].join(' / ');
-  }
-  return sums;
-}
-
-async function prepareOld(client, tree) {
-  const { fillUsers, storeSessions, ARGON2, PASSWORD } = require(path.join(tree, 'bench', 'fill.js'));
+/** Fills the database of the commit, with the code of that commit. */
+async function fillOld(client, tree) {
+  const { fillUsers, ARGON2, PASSWORD } = require(path.join(tree, 'bench', 'fill.js'));
   await fillUsers(client, users, new Date());
-  await client.query(
-    `insert into credentials (user_id, password_hash) select user_id, $1 from users where status <> 'invited'`,
-    [await hash(PASSWORD, ARGON2)],
-  );
-  await storeSessions(client, sessions);
+  await client.query(CREDENTIALS, [await hash(PASSWORD, ARGON2)]);
+  await client.query(SESSIONS, [sessions]);
   await client.query(EVENTS, [events]);
   await client.query('vacuum analyze');
+  tell(`filled a database of ${from}: ${count(users)} users, ${count(events)} events`);
+}
+
+/** Returns a function that returns the streams of a round: checks, changes and logins. */
+async function defineTraffic(client, url) {
+  const logins = new Logins(url, await choose(client, `status = 'active' and user_type = 'carrier'`, 200));
+  const [administrator] = await choose(client, `roles @> '{administrator}' and name <> 'administrator'`, 1);
+  const headers = { authorization: `Bearer ${(await logins.open(administrator)).access_token}` };
+  const checks = (await logins.openMany(60)).map(({ access_token }) => checkRequest(access_token));
+  const people = await choose(client, `user_type = 'carrier'`, 2_000);
+  let number = 0;
+  const change = ({ user_id }) => {
+    const body = JSON.stringify({ phone: `+43${1e9 + number++}` });
+    return { method: 'PATCH', path: `/user/${user_id}`, headers, body };
+  };
+  return () => [
+    { rate: 300, requests: checks },
+    { rate: 20, requests: people.map(change) },
+    { rate: 5, requests: logins.take(5 * ROUND_SECONDS).map(loginRequest) },
+  ];
+}
+
+/**
+ * Polls the locks of the migrations until the returned function is called, which returns the
+ * longest time in ms per table and lock.
+ */
+function watchLocks(client) {
+  const [since, longest] = [new Map(), new Map()];
+  let stopped = false;
+  const poll = async () => {
+    while (!stopped) {
+      const held = new Set((await client.query(HELD)).rows.map(({ name }) => name));
+      const now = performance.now();
+      for (const name of held) if (!since.has(name)) since.set(name, now);
+      for (const [name, start] of since) {
+        longest.set(name, Math.max(longest.get(name) ?? 0, now - start));
+        if (!held.has(name)) since.delete(name);
+      }
+      await delay(LOOK_EVERY_MS);
+    }
+    return [...longest].sort(([, one], [, other]) => other - one);
+  };
+  const done = poll();
+  return () => {
+    stopped = true;
+    return done;
+  };
 }
 
 async function main() {
-  const directory = fs.mkdtempSync(path.join(os.tmpdir(), 'carrier-identity-upgrade-'));
-  atEnd(() => fs.promises.rm(directory, { recursive: true, force: true }));
-  const tree = buildCommit(options.from, directory);
-  const { url } = await createDatabase(path.join(directory, 'database'));
+  const directory = stage.makeDirectory();
+  const tree = buildCommit(from, directory);
+  const url = await stage.createDatabase(path.join(directory, 'database'));
   atEnd(stopChildren);
-  const environment = environmentFor(url, directory);
-  const client = new Client({ connectionString: url });
-  client.on('error', () => undefined);
-  await client.connect();
-  atEnd(() => client.end());
-
-  const old = await startInstance(environment, {
-    measured: false,
-    pinned: false,
-    dist: path.join(tree, 'dist', 'src'),
-  });
-  await prepareOld(client, tree);
-  tell(`filled a database of ${options.from}: ${count(users)} users, ${count(events)} events`);
-  const logins = new Logins(old.url, await choose(client, `status = 'active' and user_type = 'carrier'`, 200));
-  const [administrator] = await choose(client, `roles @> '{administrator}' and name <> 'administrator'`, 1);
-  const tokens = [await logins.open(administrator), ...(await logins.openMany(60))].map((one) => one.access_token);
-  const people = await choose(client, `user_type = 'carrier'`, 2_000);
-  const {
-    rows: [{ now }],
-  } = await client.query('select now()');
-  const before = await checksums(client, now);
-
-  const generator = startNode([path.join(__dirname, 'paced-load.js')], { measured: false, pinned: false, ipc: true });
-  const traffic = sendTraffic(old.url, { tokens, people, logins }, generator);
+  const environment = stage.environmentFor(url, directory);
+  const client = await stage.connect(url);
+  const dist = path.join(tree, 'dist', 'src');
+  const old = await startInstance(environment, { measured: false, pinned: false, dist });
+  await fillOld(client, tree);
+  const streams = await defineTraffic(client, old.url);
+  const stopSending = keepSending(startHelper('paced-load.js', false), old.url, streams, ROUND_SECONDS);
   await delay(ROUND_SECONDS * 1_000);
-  const locks = new LockWatch(url);
-  await locks.start();
-  const fresh = await startInstance(
-    { ...environment, LOG_LEVEL: 'info' },
-    { measured: false, pinned: false, stdout: 'inherit', withinMs: 30 * 60_000 },
-  );
+  const stopWatching = watchLocks(client);
+  const options = { measured: false, pinned: false, stdout: 'inherit', withinMs: 30 * 60_000 };
+  const fresh = await startInstance({ ...environment, LOG_LEVEL: 'info' }, options);
   tell(`upgraded in ${(fresh.readyMs / 1_000).toFixed(1)} s`);
-  const held = await locks.stop();
+  const held = await stopWatching();
   await delay(ROUND_SECONDS * 1_000);
-  await traffic.stop();
+  const sent = await stopSending();
 
-  const after = await checksums(client, now);
-  console.log(`\n${held}\n`);
-  for (const table of Object.keys(CHECKSUMS)) {
-    const result = before[table] === after[table] ? 'equal' : 'DIFFERENT';
-    console.log(`${table}: ${before[table]} before, ${after[table]} after: ${result}`);
-  }
-  const { requests, failed, latencies } = traffic;
-  const longest = latencies.reduce((most, ms) => Math.max(most, ms), 0);
+  const locks = held.map(([name, ms]) => [name, ms.toFixed(0)]);
+  console.log(`\n${grid(['lock', 'held ms'], locks, [0])}\n`);
+  const latencies = sent.flatMap((stream) => stream.latencies);
   console.log(
-    `The old instance responded to ${count(requests)} requests meanwhile, ${failed} failed; ` +
-      `p99 ${quantile(latencies, 0.99).toFixed(0)} ms, longest ${longest.toFixed(0)} ms.`,
+    `The old instance responded to ${count(latencies.length)} requests meanwhile, ` +
+      `${sent.reduce((sum, { failed }) => sum + failed, 0)} failed; ` +
+      `p99 ${quantile(latencies, 0.99).toFixed(0)} ms, longest ${quantile(latencies, 1).toFixed(0)} ms.`,
   );
 }
 

@@ -4,7 +4,7 @@ const { tmpdir } = require('node:os');
 const { join } = require('node:path');
 
 const PACKAGE = 'aaguids';
-const TARGET = join(__dirname, '..', 'src', 'credentials', 'factors', 'passkey-providers');
+const TARGET = join(__dirname, '..', 'src', 'auth', 'second-factors', 'passkeys', 'passkey-providers');
 
 /**
  * Renews the names of passkey providers: `node scripts/passkey-providers.js`.

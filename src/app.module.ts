@@ -3,28 +3,27 @@ import { APP_FILTER, APP_GUARD, APP_PIPE } from '@nestjs/core';
 import { AuthGuard } from './auth/auth.guard';
 import { AuthModule } from './auth/auth.module';
 import { RefusedRequests } from './auth/refused-requests';
-import { ProblemFilter } from './common/http/problem.filter';
-import { RequestRulesGuard } from './common/http/request-rules.guard';
-import { BodyPipe } from './common/http/validation.pipe';
-import { type Config, serviceUrl } from './config/config';
-import { ConfigModule } from './config/config.module';
-import { DatabaseModule } from './database/database.module';
-import { DocsModule } from './docs/docs.module';
-import { EventsModule } from './events/events.module';
+import { ProblemFilter } from './http/errors/problem.filter';
+import { RequestRulesGuard } from './http/fields/request-rules.guard';
+import { BodyPipe } from './http/fields/validation.pipe';
+import { type Config, serviceUrl } from './platform/config/config';
+import { ConfigModule } from './platform/config/config.module';
+import { DatabaseModule } from './platform/database/database.module';
+import { EventsModule } from './audit/events.module';
 import { HealthModule } from './health/health.module';
-import { JobsModule } from './jobs/jobs.module';
-import { ApiKeysModule } from './api-keys/api-keys.module';
-import { MailModule } from './mail/mail.module';
-import { MetricsModule } from './metrics/metrics.module';
-import { OperationsModule } from './operations/operations.module';
-import { RateLimitsModule } from './rate-limits/rate-limits.module';
-import { RecoveryModule } from './recovery/recovery.module';
-import { RolesModule } from './roles/roles.module';
-import { SessionsModule } from './sessions/sessions.module';
+import { JobsModule } from './platform/jobs/jobs.module';
+import { ApiKeysModule } from './access/api-keys/api-keys.module';
+import { MailModule } from './platform/mail/mail.module';
+import { MetricsModule } from './platform/metrics/metrics.module';
+import { OperationsModule } from './users/operations/operations.module';
+import { RateLimitsModule } from './access/rate-limits/rate-limits.module';
+import { RecoveryModule } from './auth/recovery/recovery.module';
+import { RolesModule } from './access/roles/roles.module';
+import { SessionsModule } from './auth/sessions/sessions.module';
 import { StatsModule } from './stats/stats.module';
 import { UsersModule } from './users/users.module';
-import { UsersBulkModule } from './users-bulk/users-bulk.module';
-import { UsersTransferModule } from './users-transfer/users-transfer.module';
+import { UsersBulkModule } from './users/bulk/users-bulk.module';
+import { UsersTransferModule } from './users/transfer/users-transfer.module';
 
 /**
  * Lists the modules of the service.
@@ -55,7 +54,6 @@ export class AppModule {
         RecoveryModule,
         StatsModule,
         HealthModule,
-        DocsModule,
       ],
       providers: [
         { provide: APP_PIPE, useClass: BodyPipe },

@@ -4,30 +4,30 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import { AppModule } from './app.module';
-import { CheckTokenService } from './auth/check-token.service';
-import { respondToKnownTokens } from './auth/known-tokens';
+import { CheckTokenService } from './auth/tokens/check-token.service';
+import { respondToKnownTokens } from './auth/tokens/known-tokens';
 import { rejectWhenFull } from './auth/reject-when-full';
-import { LoginsService } from './logins/logins.service';
-import { AppError } from './common/errors/app-error';
-import { addHeadRules } from './common/http/head-rules';
-import { addMethodNotAllowed } from './common/http/method-not-allowed';
-import { registerBodyParsers } from './common/http/body-parsers';
-import { decodeQuery } from './common/http/query-string';
-import { destroyLater, limitReceiving, type ReceivingLimits } from './common/http/receiving';
-import { uploadMaxBytes } from './common/http/upload';
-import { problemHeaders, toProblem } from './common/http/problem';
-import { createRequestCounter } from './common/http/http.metrics';
-import { Drain } from './common/http/drain';
-import { traceIdOf } from './common/http/trace-id';
-import { createAccessLog, createLogger, NestLog } from './common/log';
-import { newRequestId } from './common/random';
-import { type Config, serviceUrl } from './config/config';
+import { LoginsService } from './auth/login/logins.service';
+import { AppError } from './http/errors/app-error';
+import { addHeadRules } from './http/head-rules';
+import { addMethodNotAllowed } from './http/method-not-allowed';
+import { registerBodyParsers } from './http/bodies/body-parsers';
+import { cutParameters, decodeQuery } from './http/bodies/query-string';
+import { destroyLater, limitReceiving, type ReceivingLimits } from './http/bodies/receiving';
+import { uploadMaxBytes } from './http/bodies/upload';
+import { problemHeaders, toProblem } from './http/errors/problem';
+import { countRequest } from './http/http.metrics';
+import { Drain } from './http/drain';
+import { traceIdOf } from './http/trace-id';
+import { createAccessLog, createLogger, NestLog } from './platform/log/log';
+import { newRequestId } from './platform/random';
+import { type Config, serviceUrl } from './platform/config/config';
 import { setupConsole } from './console/console.setup';
-import { Notifications } from './database/notifications.service';
-import { awaitOwnChanges } from './database/own-changes';
-import { docsPolicy, setupDocs } from './docs/docs.setup';
-import { serveMetrics } from './metrics/metrics-route';
-import { MetricsService } from './metrics/metrics.service';
+import { Notifications } from './platform/database/notifications.service';
+import { awaitOwnChanges } from './platform/database/own-changes';
+import { docsPolicy, setupDocs } from './http/docs/docs.setup';
+import { serveMetrics } from './platform/metrics/metrics-route';
+import { MetricsService } from './platform/metrics/metrics.service';
 
 /**
  * Headers of every response.
@@ -135,7 +135,7 @@ function createAdapter(config: Config): FastifyAdapter {
     requestIdHeader: false,
     // No route needs escapes. Paths with escapes get 404, so that a proxy and the router cannot
     // read a path differently (CVE-2026-22031, -33804, -85184).
-    rewriteUrl: (raw: IncomingMessage) => (isPlain(raw.url ?? '/') ? (raw.url ?? '/') : nowhere),
+    rewriteUrl: ({ url = '/' }: IncomingMessage) => (isPlain(url) ? cutParameters(url) : nowhere),
     // The router must not reject long parameters, because its response would repeat them.
     // A long id is an unknown id.
     routerOptions: {
@@ -174,7 +174,6 @@ function addHooks(fastify: FastifyInstance, config: Config): void {
   const headers = securityHeadersOf(config);
   const docs = `${config.BASE_PATH}/docs`;
   const accessLog = createAccessLog(config.LOG_LEVEL);
-  const countRequest = createRequestCounter(config.BASE_PATH);
   fastify.addHook('onRequest', (request, reply, done) => {
     void reply.headers(headers).header('x-request-id', request.id);
     if (request.url.startsWith(docs)) void reply.header('content-security-policy', docsPolicy);
@@ -184,7 +183,7 @@ function addHooks(fastify: FastifyInstance, config: Config): void {
     const { actor, errorCode: code, method } = request;
     const { url: route } = request.routeOptions;
     const ms = reply.elapsedTime;
-    countRequest(method, route, reply.statusCode, ms);
+    countRequest(method, route?.slice(config.BASE_PATH.length), reply.statusCode, ms);
     accessLog({
       reqId: request.id,
       trace_id: traceIdOf(request.headers),

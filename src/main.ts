@@ -1,18 +1,18 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import { createLogger, NestLog } from './common/log';
-import { drainMs } from './common/http/drain';
-import { logLine } from './common/log-line';
-import { writeNow } from './common/log-stream';
-import { name, version } from './common/project';
-import { type Config, consoleUrl, docsUrl, loadConfig, serviceUrl, withDatabase } from './config/config';
-import { type EmbeddedPostgres, startEmbeddedPostgres } from './embedded-postgres/embedded-postgres';
-import { findCluster } from './embedded-postgres/postgres-cluster';
-import { prepareDatabase } from './database/migrate';
-import { storeAddress } from './config/running-address';
-import { setUpProcess } from './process-setup';
-import type { Served, Serving } from './serving';
-import { assertCanListen, checkAdministrator } from './start-checks';
-import { explainStartFault, withoutInput } from './start-fault';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { createLogger, NestLog } from './platform/log/log';
+import { drainMs } from './http/drain';
+import { logLine } from './platform/log/log-line';
+import { writeNow } from './platform/log/log-stream';
+import { name, version } from './platform/project';
+import { type Config, consoleUrl, docsUrl, loadConfig, serviceUrl, withDatabase } from './platform/config/config';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from './platform/embedded-postgres/embedded-postgres';
+import { findCluster } from './platform/embedded-postgres/postgres-cluster';
+import { prepareDatabase } from './platform/database/migrate';
+import { storeAddress } from './platform/config/running-address';
+import { setUpProcess } from './process/process-setup';
+import type { Served, Serving } from './process/serving';
+import { explainStartFault, withoutInput } from './process/start-fault';
 
 /**
  * Maximum time to stop after `SHUTDOWN_DELAY_SECONDS`: first the requests, then the database. The
@@ -22,7 +22,6 @@ const stopWithinMs = drainMs + 5_000;
 /** Command that prints a new link. The image contains neither npm scripts nor a compiler. */
 const recoverCommand = require.main === module ? 'node dist/src/cli/cli.js admin-recover' : 'npm run admin:recover';
 let serving: Serving | null = null;
-let isListening = false;
 let postgres: EmbeddedPostgres | null = null;
 let stopping: Promise<void> | null = null;
 let shutdownDelayMs = 0;
@@ -36,11 +35,9 @@ async function start(): Promise<void> {
   const isFirst = config.embedded && (await findCluster(config.DATA_DIR)) === null;
   // Beside an existing database, a process that is stopping may still have the port.
   if (isFirst || !config.embedded) await assertCanListen(config);
-  if (isFirst) await checkAdministrator(config);
   if (config.embedded) {
     logger.info(`${isFirst ? 'creates' : 'starts'} the database in ${config.DATA_DIR}`);
-    const onWait = () => logger.warn('waits up to 30 s for the process that uses DATA_DIR to stop');
-    postgres = await startEmbeddedPostgres(config.DATA_DIR, { onWait });
+    postgres = await startEmbeddedPostgres(config.DATA_DIR);
     config = withDatabase(config, postgres.url);
   }
   logger.info('prepares the database');
@@ -52,15 +49,22 @@ async function start(): Promise<void> {
 async function serve(config: Config): Promise<void> {
   serving = await servingOf(config);
   const served = await serving.start();
-  isListening = true;
   if (config.embedded) storeAddress(config);
   announce(config, served);
 }
 
+/** Checks that the port is free before the database is changed. @throws the error of `listen` */
+async function assertCanListen({ PORT: port, HOST: host }: Config): Promise<void> {
+  const server = createServer().listen({ port, host });
+  await once(server, 'listening');
+  server.close();
+  await once(server, 'close');
+}
+
 /** Loads only the module that is needed: the primary process of workers does not run Nest. */
 async function servingOf(config: Config): Promise<Serving> {
-  if (config.WORKERS === 1) return new (await import('./service.js')).Service(config);
-  return new (await import('./cluster/workers.js')).Workers(config);
+  if (config.WORKERS === 1) return new (await import('./process/service.js')).Service(config);
+  return new (await import('./process/workers.js')).Workers(config);
 }
 
 /**
@@ -98,14 +102,12 @@ function shownLine(text: string, fields?: Record<string, unknown>): string {
  */
 function stop(code: number, reason?: NodeJS.Signals): Promise<void> {
   stopping ??= (async () => {
-    void postgres?.leave();
     if (reason !== undefined) writeNow(shownLine(`${name} stops: ${reason}`, { reason }));
     const deadline = setTimeout(() => {
       writeNow(logLine('error', `${name} exits: it could not stop in time`, { reason }));
       process.exit(1);
     }, shutdownDelayMs + stopWithinMs);
     await started.catch(() => undefined);
-    if (isListening) await leave();
     await serving?.stop();
     await postgres?.stop();
     clearTimeout(deadline);
@@ -115,16 +117,6 @@ function stop(code: number, reason?: NodeJS.Signals): Promise<void> {
     process.exit(1);
   });
   return stopping;
-}
-
-/**
- * Makes the service not ready, and waits for `SHUTDOWN_DELAY_SECONDS`, so that load balancers
- * remove the instance.
- */
-async function leave(): Promise<void> {
-  if (shutdownDelayMs === 0) return;
-  serving?.leave();
-  await delay(shutdownDelayMs);
 }
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => void stop(0, signal));

@@ -1,7 +1,3 @@
--- The statements of ApiKeysRepository, as they are sent.
--- Written by `npm run generate` from the examples in test/sql/api-keys.ts.
--- <columns of find> and <as in find> stand for lines that the page shows at find(…).
-
 -- findActive(hash)
 select
   keys.key_id, keys.created_by, keys.user_type, keys.carrier_id, keys.carrier_scope, keys.permissions, keys.expires_at,
@@ -53,84 +49,52 @@ where keys.key_id = $1::uuid and (
   or keys.created_by = $3::uuid
 );
 
--- find(other_id, carrierUser)
-select
-  <columns of find>
-from keys
-where keys.key_id = $1::uuid and (keys.user_type = 'carrier' and keys.carrier_id = $2::text);
-
--- list(administrator, {})
-select
-  <columns of find>,
-  (keys.created_at)::text as cursor_value
-from keys
-where true
-order by keys.created_at desc, keys.key_id desc
-limit 51;
-
 -- list(limited, { active: 'true', permission: 'user:read', order_by: 'last_used_at' })
-explain (format json)
-select
-  <columns of find>
-from keys
-where (
-  (keys.user_type = 'carrier' and keys.carrier_id = any($1::text[]))
-  or keys.created_by = $2::uuid
+with page as materialized (
+  select
+    <columns of find>,
+    (keys.last_used_at)::text as cursor_value,
+    keys.last_used_at as sort_value
+  from keys
+  where (
+    (keys.user_type = 'carrier' and keys.carrier_id = any($1::text[]))
+    or keys.created_by = $2::uuid
+  )
+    and ((keys.revoked_at is null and keys.suspended_at is null and keys.expires_at > now()) = $3::boolean)
+    and (keys.permissions @> array[$4::text])
+    and keys.last_used_at is not null
+  order by keys.last_used_at desc, keys.key_id desc
+  limit $5
 )
-  and ((keys.revoked_at is null and keys.suspended_at is null and keys.expires_at > now()) = $3::boolean)
-  and (keys.permissions @> array[$4::text]);
 select
-  <columns of find>,
-  (keys.last_used_at)::text as cursor_value
-from keys
-where (
-  (keys.user_type = 'carrier' and keys.carrier_id = any($1::text[]))
-  or keys.created_by = $2::uuid
+  *
+from page
+order by sort_value desc, page.key_id desc
+limit $6;
+with page as materialized (
+  select
+    <columns of find>,
+    (keys.last_used_at)::text as cursor_value,
+    keys.last_used_at as sort_value
+  from keys
+  where (
+    (keys.user_type = 'carrier' and keys.carrier_id = any($1::text[]))
+    or keys.created_by = $2::uuid
+  )
+    and ((keys.revoked_at is null and keys.suspended_at is null and keys.expires_at > now()) = $3::boolean)
+    and (keys.permissions @> array[$4::text])
+    and keys.last_used_at is null
+  order by keys.last_used_at desc, keys.key_id desc
+  limit $5
 )
-  and ((keys.revoked_at is null and keys.suspended_at is null and keys.expires_at > now()) = $3::boolean)
-  and (keys.permissions @> array[$4::text])
-  and keys.last_used_at is not null
-order by keys.last_used_at desc, keys.key_id desc
-limit $5;
 select
-  <columns of find>,
-  (keys.last_used_at)::text as cursor_value
-from keys
-where (
-  (keys.user_type = 'carrier' and keys.carrier_id = any($1::text[]))
-  or keys.created_by = $2::uuid
-)
-  and ((keys.revoked_at is null and keys.suspended_at is null and keys.expires_at > now()) = $3::boolean)
-  and (keys.permissions @> array[$4::text])
-  and keys.last_used_at is null
-order by keys.last_used_at desc, keys.key_id desc
-limit $5;
+  *
+from page
+order by sort_value desc, page.key_id desc
+limit $6;
 
 -- listCreated(user_id)
 select keys.key_id, keys.name, keys.created_at, keys.permissions
 from keys
 where keys.created_by = $1::uuid and (keys.revoked_at is null and keys.suspended_at is null and keys.expires_at > now())
 order by keys.created_at desc, keys.key_id desc;
-
--- suspend([ other_id ])
-update keys
-set suspended_at = now()
-where key_id = any($1::uuid[]);
-
--- resume(other_id, user_id)
-update keys
-set suspended_at = null
-from (
-  select session_id
-  from sessions
-  where session_id = $1::uuid and ended_at is null
-  for no key update
-) session
-where key_id = $2::uuid and suspended_at is not null and revoked_at is null
-returning key_id;
-
--- revoke(other_id, user_id)
-update keys
-set revoked_at = now(), revoked_by = $1::uuid
-where key_id = $2::uuid and revoked_at is null
-returning key_id;

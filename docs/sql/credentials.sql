@@ -1,57 +1,41 @@
--- The statements of CredentialsRepository, as they are sent.
--- Written by `npm run generate` from the examples in test/sql/credentials.ts.
--- <columns of find> and <as in find> stand for lines that the page shows at find(…).
-
--- upsertHash(user_id, '$argon2id$new', null)
-insert into credentials (user_id, password_hash, expires_at, policy_checked)
-values (
-  $1, $2, now() + $3::integer * interval '1 second', true
+-- listForeignForms()
+with recursive forms as (
+  (
+    select (case
+      when password_hash like '$2%' then left(password_hash, 6)
+      when password_hash like '$pbkdf2%' then '$' || split_part(password_hash, '$', 2)
+      else regexp_replace(regexp_replace(password_hash, '\$[^$]*\$[^$]*$', ''), '([=,])0+(?=\d)', '\1', 'g')
+    end) collate "C" as form
+    from credentials
+    where password_hash not like '$argon2id$v=19$m=19456,t=2,p=1$%'
+      and password_hash not like '$md5$argon2id$v=19$m=19456,t=2,p=1$%'
+    order by 1
+    limit 1
+  )
+  union all
+  select (
+    select (case
+      when password_hash like '$2%' then left(password_hash, 6)
+      when password_hash like '$pbkdf2%' then '$' || split_part(password_hash, '$', 2)
+      else regexp_replace(regexp_replace(password_hash, '\$[^$]*\$[^$]*$', ''), '([=,])0+(?=\d)', '\1', 'g')
+    end) collate "C"
+    from credentials
+    where password_hash not like '$argon2id$v=19$m=19456,t=2,p=1$%'
+      and password_hash not like '$md5$argon2id$v=19$m=19456,t=2,p=1$%' and (case
+        when password_hash like '$2%' then left(password_hash, 6)
+        when password_hash like '$pbkdf2%' then '$' || split_part(password_hash, '$', 2)
+        else regexp_replace(regexp_replace(password_hash, '\$[^$]*\$[^$]*$', ''), '([=,])0+(?=\d)', '\1', 'g')
+      end) collate "C" > forms.form
+    order by 1
+    limit 1
+  )
+  from forms
+  where form is not null
 )
-on conflict (user_id) do update set
-  password_hash = excluded.password_hash,
-  expires_at = excluded.expires_at,
-  policy_checked = excluded.policy_checked;
-
--- voidPasswords([ user_id ])
-update credentials
-set password_hash = null, expires_at = case when expires_at <= now() then expires_at end
-where user_id = any($1::uuid[]);
-
--- keep(user_id, '$argon2id$verified', '$argon2id$renewed', true)
-update credentials
-set
-  expires_at = null,
-  policy_checked = $1::boolean,
-  password_hash = case
-    when password_hash = $2::text then coalesce($3::text, password_hash)
-    else password_hash
-  end
-where user_id = $4::uuid;
-
--- requestTokens([ user_id ], 'reset', 60)
-insert into one_time_tokens (user_id, purpose, requested_at)
-select user_id, $1, now()
-from users
-where user_id = any($2::uuid[])
-on conflict (user_id, purpose) do update set
-  requested_at = now(),
-  token_hash = null,
-  email = null,
-  expires_at = null
-where one_time_tokens.requested_at <= now() - $3::integer * interval '1 second'
-returning user_id;
-
--- wasRequested(user_id, 'reset', 60)
-select 1
-from one_time_tokens
-where user_id = $1::uuid
-  and purpose = $2
-  and requested_at > now() - $3::integer * interval '1 second';
-
--- recordProposal(user_id)
-insert into one_time_tokens (user_id, purpose, requested_at, digest)
-values ($1, 'email', now(), rights_digest($2::uuid))
-on conflict (user_id, purpose) do update set digest = excluded.digest;
+select form
+from forms
+where form is not null
+limit 256;
 
 -- recordChange(user_id, hash, hash, other_id)
 insert into one_time_tokens as link (
@@ -75,33 +59,11 @@ on conflict (user_id, purpose) do update set
   factors = case when coalesce(link.expires_at > now(), false) then link.factors else excluded.factors end
 where link.email = excluded.email or not coalesce(link.expires_at > now(), false);
 
--- findSeed(user_id, 'user@example.com')
-select digest
-from one_time_tokens
-where user_id = $1::uuid and purpose = 'not_me' and email = $2 and expires_at > now();
-
 -- isKnown(user_id, '203.0.113.7')
 select exists (
   select from login_attempts known
   where known.account = $1::text and known.address = $2::text and known.known_until > now()
 ) as known;
-
--- putToken(user_id, 'reset', hash, 'user@example.com', 3600)
-insert into one_time_tokens (user_id, purpose, token_hash, email, requested_at, expires_at)
-select
-  user_id, $1, $2::bytea, $3::text, now(),
-  now() + $4::integer * interval '1 second'
-from users
-where user_id = $5::uuid
-  and status <> 'disabled'
-  and deleted_at is null
-  and $6 in ('', case when $7 = 'email' then email_pending else email end)
-for share
-on conflict (user_id, purpose) do update set
-  token_hash = excluded.token_hash,
-  email = excluded.email,
-  expires_at = excluded.expires_at
-returning user_id;
 
 -- findToken(hash, [ 'reset', 'invite' ])
 select user_id, purpose, one_time_tokens.email, requested_at, expires_at, factors
@@ -137,11 +99,3 @@ set token_hash = null, expires_at = null, used_at = now()
 from used
 where one_time_tokens.user_id = used.user_id and one_time_tokens.purpose = used.purpose
 returning used.*;
-
--- voidTokens([ user_id ], [ 'reset', 'not_me' ], 'user@example.com')
-update one_time_tokens
-set token_hash = null, expires_at = null
-where user_id = any($1::uuid[])
-  and purpose = any($2::text[])
-  and expires_at is not null
-  and (purpose <> 'not_me' or lower(email) = lower(coalesce($3::text, email)));

@@ -1,8 +1,4 @@
--- The statements of EventsRepository, as they are sent.
--- Written by `npm run generate` from the examples in test/sql/events.ts.
--- <columns of find> and <as in find> stand for lines that the page shows at find(…).
-
--- insert(eventBase, { id: user_id, carrier_id: 'c1', changes: {} })
+-- insert(eventBase, [ { id: user_id, carrier_id: 'c1', changes: {} } ])
 insert into events (
   event_type, actor_id, actor_type, target_type, operation_id, session_id, ip, request_id,
   target_id, carrier_id, changes, target_version
@@ -13,110 +9,71 @@ select
   target.id, target.carrier_id, target.changes, target.version
 from (
   select
-    $9::uuid as id,
-    $10::text as carrier_id,
-    $11::jsonb as changes,
+    id, carrier_id, changes,
     null::integer as version
+  from jsonb_to_recordset($9::jsonb) as row (id uuid, carrier_id text, changes jsonb)
 ) target;
-
--- insertMany(eventBase, [ { id: user_id, carrier_id: 'c1' } ])
-insert into events (
-  event_type, actor_id, actor_type, target_type, operation_id, session_id, ip, request_id,
-  target_id, carrier_id, changes, target_version
-)
-select
-  <columns of insert>
-from (
-  select
-    id, carrier_id,
-    '{}'::jsonb as changes,
-    null::integer as version
-  from jsonb_to_recordset($9::jsonb) as row (id uuid, carrier_id text)
-) target;
-
--- list(administrator, {})
-select
-  events.event_id, events.event_type, events.occurred_at, events.actor_id, events.actor_type,
-  events.target_type, events.target_id, events.carrier_id, events.operation_id, events.session_id,
-  host(events.ip) as ip, events.request_id, events.changes,
-  (events.occurred_at)::text as cursor_value
-from events
-where true
-  and events.occurred_at > now() - interval '9600 hours'
-order by events.occurred_at desc, events.event_id desc
-limit 51;
 
 -- list(limited, { ip: '192.0.2.0/24', occurred_at_gt: '2026-11-01T00:00:00Z', count: 'exact' })
-select
-  <columns of list>
-from (
+with page as materialized (
   select
-    event_id, event_type, occurred_at, actor_id, actor_type, target_type, target_id, carrier_id,
-    operation_id, request_id, changes, case when
-      case raw.actor_type
-        when 'user' then exists (
-          select 1
-          from users acting
-          where acting.user_id = raw.actor_id and (
-            (acting.user_type = 'carrier' and acting.carrier_id = any($1::text[]))
-            or acting.user_id = $2::uuid
+    events.event_id, events.event_type, events.occurred_at, events.actor_id, events.actor_type,
+    events.target_type, events.target_id, events.carrier_id, events.operation_id, events.session_id,
+    host(events.ip) as ip, events.request_id, events.changes,
+    (events.occurred_at)::text as cursor_value,
+    events.occurred_at as sort_value
+  from (
+    select
+      event_id, event_type, occurred_at, actor_id, actor_type, target_type, target_id, carrier_id,
+      operation_id, request_id, changes, case when
+        case raw.actor_type
+          when 'user' then exists (
+            select 1
+            from users acting
+            where acting.user_id = raw.actor_id and (
+              (acting.user_type = 'carrier' and acting.carrier_id = any($1::text[]))
+              or acting.user_id = $2::uuid
+            )
           )
-        )
-        when 'key' then exists (
-          select 1
-          from keys acting
-          where acting.key_id = raw.actor_id and (
-            (acting.user_type = 'carrier' and acting.carrier_id = any($3::text[]))
-            or acting.created_by = $4::uuid
+          when 'key' then exists (
+            select 1
+            from keys acting
+            where acting.key_id = raw.actor_id and (
+              (acting.user_type = 'carrier' and acting.carrier_id = any($3::text[]))
+              or acting.created_by = $4::uuid
+            )
           )
-        )
-        else true
-      end then raw.ip end as ip,
-    case when
-      case raw.actor_type
-        when 'user' then exists (
-          select 1
-          from users acting
-          where acting.user_id = raw.actor_id and (
-            (acting.user_type = 'carrier' and acting.carrier_id = any($5::text[]))
-            or acting.user_id = $6::uuid
+          else true
+        end then raw.ip end as ip,
+      case when
+        case raw.actor_type
+          when 'user' then exists (
+            <as in list>
           )
-        )
-        when 'key' then exists (
-          select 1
-          from keys acting
-          where acting.key_id = raw.actor_id and (
-            (acting.user_type = 'carrier' and acting.carrier_id = any($7::text[]))
-            or acting.created_by = $8::uuid
+          when 'key' then exists (
+            <as in list>
           )
-        )
-        else true
-      end then raw.session_id end as session_id
-  from events raw
-) events
-where (
-  ('carrier' = 'carrier' and events.carrier_id = any($9::text[]))
-  or (events.target_id = $10::uuid and events.target_type in ('user', 'login'))
+          else true
+        end then raw.session_id end as session_id
+    from events raw
+  ) events
+  where (
+    ('carrier' = 'carrier' and events.carrier_id = any($9::text[]))
+    or (events.target_id = $10::uuid and events.target_type in ('user', 'login'))
+  )
+    and events.occurred_at > now() - interval '9600 hours'
+    and (events.ip <<= $11::inet)
+    and events.occurred_at > $12::timestamptz
+  order by events.occurred_at desc, events.event_id desc
+  limit $13
 )
-  and events.occurred_at > now() - interval '9600 hours'
-  and (events.ip <<= $11::inet)
-  and events.occurred_at > $12::timestamptz
-order by events.occurred_at desc, events.event_id desc
-limit $13;
-
--- list(administrator, { event_id: '01a2035f-8a2f-7897-9812-3de3119431c7', count: 'none' })
 select
-  <columns of list>
-from events
-where true
-  and events.occurred_at > now() - interval '9600 hours'
-  and (events.event_id = $1::uuid
-    and events.occurred_at between $2::timestamptz and $3::timestamptz)
-order by events.occurred_at desc, events.event_id desc
-limit $4;
+  *
+from page
+order by sort_value desc, page.event_id desc
+limit $14;
 
 -- eraseUsers([ user_id ], { from: 1970-01-01T00:00:00.000Z, until: 1970-01-01T00:00:00.001Z })
-select set_config('carrier_identity.erasing', 'on', true);
 update events
 set ip = null
 where occurred_at >= $1::timestamptz and occurred_at < $2::timestamptz and ip is not null and (
@@ -130,9 +87,7 @@ where occurred_at >= $1::timestamptz and occurred_at < $2::timestamptz and ip is
     ))
     and case
       when target_type = 'session' then target_id = any(array(
-        select session_id
-        from sessions
-        where user_id = any($6::uuid[])
+        <as in eraseUsers>
       ))
       else target_type in ('user', 'login') and target_id = any($7::uuid[])
     end
@@ -148,15 +103,11 @@ set
   target_version = null
 where occurred_at >= $2::timestamptz and occurred_at < $3::timestamptz
   and target_id = any($4::uuid[] || array(
-    select session_id
-    from sessions
-    where user_id = any($5::uuid[])
+    <as in eraseUsers>
   ))
   and case
     when target_type = 'session' then target_id = any(array(
-      select session_id
-      from sessions
-      where user_id = any($6::uuid[])
+      <as in eraseUsers>
     ))
     else target_type in ('user', 'login') and target_id = any($7::uuid[])
   end
@@ -168,18 +119,3 @@ where occurred_at >= $2::timestamptz and occurred_at < $3::timestamptz
       where not event_type || '/' || key = any($8::text[])
     )
   );
-select set_config('carrier_identity.erasing', 'off', true);
-
--- listMonths()
-select month as from, month + interval '1 month' as until
-from generate_series(
-  (select date_trunc('month', min(occurred_at)) from events),
-  now(),
-  interval '1 month'
-) as month;
-
--- addMonths()
-select events_add_months();
-
--- removeOld(400, 5000)
-select events_remove_expired($1::integer, $2::integer) as removed;

@@ -1,14 +1,4 @@
--- The statements of FactorOwnersRepository, as they are sent.
--- Written by `npm run generate` from the examples in test/sql/factor-owners.ts.
--- <columns of find> and <as in find> stand for lines that the page shows at find(…).
-
--- lock(user_id)
-select 1
-from users
-where user_id = $1::uuid and deleted_at is null
-for no key update;
-
--- findOwner(user_id, other_id)
+-- lock(user_id, other_id)
 select
   users.user_id, users.name, users.carrier_id, users.second_factors,
   (
@@ -18,36 +8,9 @@ select
 from users
 join sessions on sessions.user_id = users.user_id
 where users.user_id = $1::uuid
+  and users.deleted_at is null
   and sessions.session_id = $2::uuid
-  and sessions.ended_at is null
-  and sessions.expires_at > now();
-
--- needsMailCode(user_id)
-select 1
-from users
-where users.user_id = $1::uuid
-  and users.second_factors = '{}'
-  and (
-    (
-      coalesce(users.second_factor_required_from <= now(), false)
-      or users.roles && array(select roles.name from roles where roles.second_factor_required_from <= now())
-    )
-    or (
-      users.second_factors = '{}'
-      and exists (
-        select 1
-        from enrollment_codes
-        where enrollment_codes.user_id = users.user_id and enrollment_codes.after_reset
-      )
-    )
-  )
-  and not exists (
-    select 1
-    from one_time_tokens
-    where one_time_tokens.user_id = users.user_id
-      and one_time_tokens.purpose <> 'email'
-      and one_time_tokens.used_at > now() - interval '1 hour'
-  );
+  and (sessions.ended_at is null and sessions.expires_at > now());
 
 -- recordResets(eventBase, [ { user_id: user_id, changes: { kinds: { before: [ 'totp' ], after: [...
 insert into events (

@@ -1,15 +1,11 @@
--- The statements of LiveLoginsRepository, as they are sent.
--- Written by `npm run generate` from the examples in test/sql/live-logins.ts.
--- <columns of find> and <as in find> stand for lines that the page shows at find(…).
-
 -- find(other_id, user_id)
 select
   users.user_id, users.user_type, users.name, users.email, users.email_pending, users.email_verified_at,
-  users.first_name, users.last_name, users.phone, users.job_title, users.locale, users.timezone, users.carrier_id,
-  users.carrier_scope, users.roles, users.status, users.allowed_ips, users.attributes, users.must_change_password,
-  users.second_factors, users.second_factor_required_from, users.created_at, users.created_by, users.updated_at,
-  user_logins.last_login_at, host(user_logins.last_login_ip) as last_login_ip, user_seen.last_seen_at,
-  users.password_changed_at, users.locked_until, users.deleted_at, users.version,
+  users.first_name, users.last_name, users.phone, users.job_title, users.department, users.locale, users.timezone,
+  users.carrier_id, users.carrier_scope, users.roles, users.status, users.allowed_ips, users.attributes,
+  users.must_change_password, users.second_factors, users.second_factor_required_from, users.created_at,
+  users.created_by, users.updated_at, user_logins.last_login_at, host(user_logins.last_login_ip) as last_login_ip,
+  user_seen.last_seen_at, users.password_changed_at, users.locked_until, users.deleted_at, users.version,
   coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
   (users.second_factors = '{}' and (
     coalesce(users.second_factor_required_from <= now(), false)
@@ -52,11 +48,11 @@ where sessions.session_id = $1::uuid
 -- findActing(user_id, other_id)
 select
   users.user_id, users.user_type, users.name, users.email, users.email_pending, users.email_verified_at,
-  users.first_name, users.last_name, users.phone, users.job_title, users.locale, users.timezone, users.carrier_id,
-  users.carrier_scope, users.roles, users.status, users.allowed_ips, users.attributes, users.must_change_password,
-  users.second_factors, users.second_factor_required_from, users.created_at, users.created_by, users.updated_at,
-  user_logins.last_login_at, host(user_logins.last_login_ip) as last_login_ip, user_seen.last_seen_at,
-  users.password_changed_at, users.locked_until, users.deleted_at, users.version,
+  users.first_name, users.last_name, users.phone, users.job_title, users.department, users.locale, users.timezone,
+  users.carrier_id, users.carrier_scope, users.roles, users.status, users.allowed_ips, users.attributes,
+  users.must_change_password, users.second_factors, users.second_factor_required_from, users.created_at,
+  users.created_by, users.updated_at, user_logins.last_login_at, host(user_logins.last_login_ip) as last_login_ip,
+  user_seen.last_seen_at, users.password_changed_at, users.locked_until, users.deleted_at, users.version,
   coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
   (users.second_factors = '{}' and (
     coalesce(users.second_factor_required_from <= now(), false)

@@ -1,7 +1,3 @@
--- The statements of LoginAttemptsRepository, as they are sent.
--- Written by `npm run generate` from the examples in test/sql/login-attempts.ts.
--- <columns of find> and <as in find> stand for lines that the page shows at find(…).
-
 -- begin(other_id, { account: user_id, user_id: user_id, address: '192.0.2.1' })
 insert into login_attempts as counter (account, address, pending, used_on)
 select
@@ -153,11 +149,6 @@ set
   end
 where account = $10::text and address = $11::text;
 
--- clear([ user_id ])
-update login_attempts
-set failures = 0, locked_until = null
-where account = any($1::text[]);
-
 -- clearAt({ account: 'codes:00000000-0000-4000-8000-0000000000'... 2 more characters, user_id: u...
 update login_attempts
 set failures = 0, locked_until = null
@@ -169,18 +160,3 @@ where account = $1::text
     ) then $4::text
     else ''
   end;
-
--- remove([ user_id ])
-delete from login_attempts where account = any($1::text[]);
-
--- removeOld(100)
-delete from login_attempts
-where ctid = any(array(
-  select ctid
-  from login_attempts
-  where used_on < current_date - $1::integer
-    and coalesce(locked_until <= now(), true)
-  limit $2::integer
-  for update skip locked
-))
-returning 1;

@@ -1,33 +1,17 @@
--- The statements of LoginsRepository, as they are sent.
--- Written by `npm run generate` from the examples in test/sql/logins.ts.
--- <columns of find> and <as in find> stand for lines that the page shows at find(…).
-
 -- findClaimed({ login: 'user@example.com' })
 select users.user_id, users.carrier_id
 from users
 where lower(users.email) = $1::text and users.deleted_at is null
 limit 1;
 
--- findClaimed({ login: 'example' })
-select users.user_id, users.carrier_id
-from users
-where lower(users.name) = $1::text and users.deleted_at is null
-limit 1;
-
--- findClaimed({ user_id: user_id })
-select users.user_id, users.carrier_id
-from users
-where users.user_id = $1::uuid and users.deleted_at is null
-limit 1;
-
 -- find(user_id)
 select
   users.user_id, users.user_type, users.name, users.email, users.email_pending, users.email_verified_at,
-  users.first_name, users.last_name, users.phone, users.job_title, users.locale, users.timezone, users.carrier_id,
-  users.carrier_scope, users.roles, users.status, users.allowed_ips, users.attributes, users.must_change_password,
-  users.second_factors, users.second_factor_required_from, users.created_at, users.created_by, users.updated_at,
-  user_logins.last_login_at, host(user_logins.last_login_ip) as last_login_ip, user_seen.last_seen_at,
-  users.password_changed_at, users.locked_until, users.deleted_at, users.version,
+  users.first_name, users.last_name, users.phone, users.job_title, users.department, users.locale, users.timezone,
+  users.carrier_id, users.carrier_scope, users.roles, users.status, users.allowed_ips, users.attributes,
+  users.must_change_password, users.second_factors, users.second_factor_required_from, users.created_at,
+  users.created_by, users.updated_at, user_logins.last_login_at, host(user_logins.last_login_ip) as last_login_ip,
+  user_seen.last_seen_at, users.password_changed_at, users.locked_until, users.deleted_at, users.version,
   coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
   (users.second_factors = '{}' and (
     coalesce(users.second_factor_required_from <= now(), false)
@@ -40,15 +24,6 @@ select
   users.status <> 'active' as rejected,
   coalesce(credentials.policy_checked, false) as policy_checked,
   credentials.expires_at is not null as initial
-from users
-join user_logins on user_logins.user_id = users.user_id
-join user_seen on user_seen.user_id = users.user_id
-left join credentials on credentials.user_id = users.user_id
-where users.user_id = $1::uuid and users.deleted_at is null;
-
--- find(null)
-select
-  <columns of find>
 from users
 join user_logins on user_logins.user_id = users.user_id
 join user_seen on user_seen.user_id = users.user_id
@@ -73,26 +48,6 @@ select
   now() as locked_at
 from users, (select set_config('lock_timeout', '2s', true) offset 0) patience
 where user_id = $3::uuid
-for no key update of users;
-
--- lockForLogin(user_id, undefined, '192.0.2.1')
-select
-  case
-    when deleted_at is not null or status <> 'active' or false
-    then 'auth.invalid_credentials'
-    when cardinality(allowed_ips) > 0 and not coalesce($1::inet <<= any(allowed_ips), false)
-    then 'auth.ip_not_allowed'
-  end as rejection,
-  second_factors, carrier_id,
-  array(
-    select distinct unnest(roles.permissions) from roles where roles.name = any(users.roles)
-  ) as permissions,
-  array(
-    select distinct unnest(roles.may_grant) from roles where roles.name = any(users.roles)
-  ) as may_grant,
-  now() as locked_at
-from users, (select set_config('lock_timeout', '2s', true) offset 0) patience
-where user_id = $2::uuid
 for no key update of users;
 
 -- findForLogin(user_id, null, '192.0.2.1')
@@ -145,11 +100,11 @@ with
   )
 select
   users.user_id, users.user_type, users.name, users.email, users.email_pending, users.email_verified_at,
-  users.first_name, users.last_name, users.phone, users.job_title, users.locale, users.timezone, users.carrier_id,
-  users.carrier_scope, users.roles, users.status, users.allowed_ips, users.attributes, users.must_change_password,
-  users.second_factors, users.second_factor_required_from, users.created_at, users.created_by, users.updated_at,
-  user_logins.last_login_at, host(user_logins.last_login_ip) as last_login_ip, user_seen.last_seen_at,
-  users.password_changed_at, users.locked_until, users.deleted_at, users.version,
+  users.first_name, users.last_name, users.phone, users.job_title, users.department, users.locale, users.timezone,
+  users.carrier_id, users.carrier_scope, users.roles, users.status, users.allowed_ips, users.attributes,
+  users.must_change_password, users.second_factors, users.second_factor_required_from, users.created_at,
+  users.created_by, users.updated_at, user_logins.last_login_at, host(user_logins.last_login_ip) as last_login_ip,
+  user_seen.last_seen_at, users.password_changed_at, users.locked_until, users.deleted_at, users.version,
   coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
   (users.second_factors = '{}' and (
     coalesce(users.second_factor_required_from <= now(), false)
@@ -195,11 +150,6 @@ from (
 ) target;
 
 -- noteLock(user_id, 2027-01-01T00:00:00.000Z)
-update users
-set locked_until = $1::timestamptz
-where user_id = $2::uuid;
-
--- noteLock(user_id, null)
 update users
 set locked_until = $1::timestamptz
 where user_id = $2::uuid;

@@ -1,7 +1,3 @@
--- The statements of MailsRepository, as they are sent.
--- Written by `npm run generate` from the examples in test/sql/mails.ts.
--- <columns of find> and <as in find> stand for lines that the page shows at find(…).
-
 -- find(other_id, limited)
 select
   mails.mail_id, mails.kind, mails.state, mails.user_id, mails.name, mails.carrier_id, mails.recipient,
@@ -45,38 +41,43 @@ where mails.mail_id = $2::uuid and (
 );
 
 -- list(administrator, {})
+with page as materialized (
+  select
+    mails.mail_id, mails.kind, mails.state, mails.user_id, mails.name, mails.carrier_id, mails.recipient,
+    mails.attempts, mails.last_error, mails.created_at, mails.next_attempt_at,
+    (mails.created_at)::text as cursor_value,
+    mails.created_at as sort_value
+  from (
+    <as in find>
+  ) mails
+  where true
+  order by mails.created_at desc, mails.mail_id desc
+  limit 51
+)
 select
-  mails.mail_id, mails.kind, mails.state, mails.user_id, mails.name, mails.carrier_id, mails.recipient,
-  mails.attempts, mails.last_error, mails.created_at, mails.next_attempt_at,
-  (mails.created_at)::text as cursor_value
-from (
-  <as in find>
-) mails
-where true
-order by mails.created_at desc, mails.mail_id desc
+  *
+from page
+order by sort_value desc, page.mail_id desc
 limit 51;
 
 -- list(carrierUser, { state_in: 'retrying,failed', recipient_like: 'example' })
-explain (format json)
+with page as materialized (
+  select
+    <columns of list>
+  from (
+    <as in find>
+  ) mails
+  where (mails.user_type = 'carrier' and mails.carrier_id = $2::text)
+    and (mails.state = any($3::text[]))
+    and mails.recipient ilike $4::text
+  order by mails.created_at desc, mails.mail_id desc
+  limit $5
+)
 select
-  mails.mail_id, mails.kind, mails.state, mails.user_id, mails.name, mails.carrier_id, mails.recipient,
-  mails.attempts, mails.last_error, mails.created_at, mails.next_attempt_at
-from (
-  <as in find>
-) mails
-where (mails.user_type = 'carrier' and mails.carrier_id = $2::text)
-  and (mails.state = any($3::text[]))
-  and mails.recipient ilike $4::text;
-select
-  <columns of list>
-from (
-  <as in find>
-) mails
-where (mails.user_type = 'carrier' and mails.carrier_id = $2::text)
-  and (mails.state = any($3::text[]))
-  and mails.recipient ilike $4::text
-order by mails.created_at desc, mails.mail_id desc
-limit $5;
+  *
+from page
+order by sort_value desc, page.mail_id desc
+limit $6;
 
 -- countByState()
 select case jobs.state when 'running' then 'sending' else jobs.state end as state, count(*)::integer as count

@@ -1,7 +1,3 @@
--- The statements of RateLimitsRepository, as they are sent.
--- Written by `npm run generate` from the examples in test/sql/rate-limits.ts.
--- <columns of find> and <as in find> stand for lines that the page shows at find(…).
-
 -- add(hash, 1, 60)
 insert into rate_limits as counter (key, hits, ends_at)
 values ($1::bytea, $2::integer, now() + $3::integer * interval '1 second')
@@ -25,14 +21,3 @@ returning key;
 select hits, greatest(1, ceil(extract(epoch from ends_at - now())))::integer as seconds_left
 from rate_limits
 where key = $1::bytea and ends_at > now();
-
--- removeEnded(100)
-delete from rate_limits
-where ctid = any(array(
-  select ctid
-  from rate_limits
-  where ends_at <= now()
-  limit $1::integer
-  for update skip locked
-))
-returning 1;

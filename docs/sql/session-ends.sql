@@ -1,7 +1,3 @@
--- The statements of SessionEndsRepository, as they are sent.
--- Written by `npm run generate` from the examples in test/sql/session-ends.ts.
--- <columns of find> and <as in find> stand for lines that the page shows at find(…).
-
 -- endOne(other_id, { scope: limited, others: true }, [ 'administrator' ], eventBase)
 with
   -- Locks in the order of ids, so that two statements with common sessions cannot deadlock.
@@ -138,10 +134,14 @@ with
     where (sessions.ended_at is null and sessions.expires_at > now())
       and sessions.user_id = any($1::uuid[])
       and users.user_id = any($2::uuid[])
-      and (users.deleted_at is not null or users.status = 'disabled' or (
-        cardinality(users.allowed_ips) > 0
-        and not (coalesce(sessions.ip, '0.0.0.0') <<= any(users.allowed_ips))
-      ))
+      and (
+        users.deleted_at is not null
+        or users.status = 'disabled'
+        or (
+          cardinality(users.allowed_ips) > 0
+          and not (coalesce(sessions.ip, '0.0.0.0') <<= any(users.allowed_ips))
+        )
+      )
     order by sessions.session_id
     limit $3::integer
     for no key update of sessions

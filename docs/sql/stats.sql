@@ -1,18 +1,3 @@
--- The statements of StatsRepository, as they are sent.
--- Written by `npm run generate` from the examples in test/sql/stats.ts.
--- <columns of find> and <as in find> stand for lines that the page shows at find(…).
-
--- lock()
-select pg_advisory_xact_lock($1::bigint);
-
--- isDue()
-select due_at <= now() as is_due
-from overview_refreshes;
-
--- findAsOf()
-select as_of
-from overview_refreshes;
-
 -- refreshCounts()
 with
   users_by_status as (
@@ -99,42 +84,6 @@ from counted
 on conflict (carrier_id, user_type, kind) do update set count = excluded.count
 where overview_counts.count <> excluded.count;
 
--- refreshLogins()
-with
-  changed as (
-    select greatest(
-      date_trunc('hour', (select as_of from overview_refreshes) - interval '5 minutes', 'UTC'),
-      date_trunc('hour', now(), 'UTC') - interval '23 hours'
-    ) as since
-  ),
-  removed as (
-    delete from login_counts
-    where hour < now() - interval '25 hours'
-  )
-insert into login_counts (hour, carrier_id, succeeded, failed)
-select
-  date_trunc('hour', occurred_at, 'UTC'),
-  coalesce(carrier_id, ''),
-  count(*) filter (where event_type = 'login.succeeded'),
-  count(*) filter (where event_type = 'login.failed')
-from events
-where event_type in ('login.succeeded', 'login.failed')
-  and occurred_at >= (select since from changed)
-group by 1, 2
-on conflict (hour, carrier_id) do update set succeeded = excluded.succeeded, failed = excluded.failed
-where (login_counts.succeeded, login_counts.failed) <> (excluded.succeeded, excluded.failed);
-
--- noteRefresh()
-insert into overview_refreshes (as_of, due_at)
-values (now(), now() + 100 * (clock_timestamp() - now()))
-on conflict (only_row) do update set as_of = excluded.as_of, due_at = excluded.due_at;
-
--- listCounts(administrator)
-select user_type, kind, sum(count)::integer as count
-from overview_counts
-where true
-group by user_type, kind;
-
 -- listCounts(limited)
 select user_type, kind, sum(count)::integer as count
 from overview_counts
@@ -144,30 +93,11 @@ where (
 )
 group by user_type, kind;
 
--- listCounts(carrierUser)
-select user_type, kind, sum(count)::integer as count
-from overview_counts
-where (user_type = 'carrier' and carrier_id = $1::text)
-group by user_type, kind;
-
--- listLogins(administrator)
+-- listLogins(limited)
 select
   hours.hour,
   coalesce(sum(succeeded), 0)::integer as succeeded,
   coalesce(sum(failed), 0)::integer as failed
-from generate_series(
-  date_trunc('hour', now(), 'UTC') - interval '23 hours',
-  now(),
-  interval '1 hour'
-) as hours (hour)
-left join login_counts on login_counts.hour = hours.hour
-  and true
-group by hours.hour
-order by hours.hour;
-
--- listLogins(limited)
-select
-  <columns of listLogins>
 from generate_series(
   date_trunc('hour', now(), 'UTC') - interval '23 hours',
   now(),

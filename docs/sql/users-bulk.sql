@@ -1,7 +1,3 @@
--- The statements of UsersBulkRepository, as they are sent.
--- Written by `npm run generate` from the examples in test/sql/users-bulk.ts.
--- <columns of find> and <as in find> stand for lines that the page shows at find(…).
-
 -- fix({ scope: limited, conditions: [ lastNameLike ] }, 'seed', 1000)
 with
   matching as materialized (
@@ -12,20 +8,20 @@ with
         (users.user_type = 'carrier' and users.carrier_id = any($1::text[]))
         or users.user_id = $2::uuid
       )
-      and users.user_id in (select user_search.user_id from user_search where
-        user_search.names like $3::text || search_text($4) || $5::text)
+      and users.user_id in (select user_search.user_id from user_search where user_search.names like '%' || search_text($3) || '%'
+        and strpos(lower(user_search.last_name), lower($4::text)) <> 0)
   ),
   fixed as materialized (
     select user_id
     from matching
-    limit $6::integer
+    limit $5::integer
   )
 select
   count(*)::integer as count,
   coalesce(sum(uuid_hash_extended(
-    user_id, hashtextextended($7::text, $8::bigint)
+    user_id, hashtextextended($6::text, $7::bigint)
   )), 0)::text || '.' || coalesce(sum(uuid_hash_extended(
-    user_id, hashtextextended($9::text, $10::bigint)
+    user_id, hashtextextended($8::text, $9::bigint)
   )), 0)::text as digest,
   now() as fixed_at,
   coalesce(array_agg(user_id), '{}') as user_ids

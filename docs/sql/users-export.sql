@@ -1,7 +1,3 @@
--- The statements of UsersExportRepository, as they are sent.
--- Written by `npm run generate` from the examples in test/sql/users-export.ts.
--- <columns of find> and <as in find> stand for lines that the page shows at find(…).
-
 -- open({ format: 'csv', scope: limited, hashes_unless_roles: null, conditions: [ lastNameLike ],...
 begin isolation level repeatable read, read only;
 set local statement_timeout = 0;
@@ -15,10 +11,10 @@ from users where users.deleted_at is null
     (users.user_type = 'carrier' and users.carrier_id = any($1::text[]))
     or users.user_id = $2::uuid
   )
-  and users.user_id in (select user_search.user_id from user_search where
-    user_search.names like $3::text || search_text($4) || $5::text);
+  and users.user_id in (select user_search.user_id from user_search where user_search.names like '%' || search_text($3) || '%'
+    and strpos(lower(user_search.last_name), lower($4::text)) <> 0);
 declare texts no scroll cursor for
-select coalesce(users.user_id::text, '') || ',' || coalesce(users.user_type::text, '') || ',' || csv_cell(users.name) || ',' || csv_cell(users.email) || ',' || coalesce(rfc3339(users.email_verified_at), '') || ',' || csv_cell(users.first_name) || ',' || csv_cell(users.last_name) || ',' || csv_cell(users.phone) || ',' || csv_cell(users.job_title) || ',' || coalesce(users.locale::text, '') || ',' || coalesce(users.timezone::text, '') || ',' || csv_cell(users.carrier_id) || ',' || case
+select coalesce(users.user_id::text, '') || ',' || coalesce(users.user_type::text, '') || ',' || csv_cell(users.name) || ',' || csv_cell(users.email) || ',' || coalesce(rfc3339(users.email_verified_at), '') || ',' || csv_cell(users.first_name) || ',' || csv_cell(users.last_name) || ',' || csv_cell(users.phone) || ',' || csv_cell(users.job_title) || ',' || csv_cell(users.department) || ',' || coalesce(users.locale::text, '') || ',' || coalesce(users.timezone::text, '') || ',' || csv_cell(users.carrier_id) || ',' || case
   when users.carrier_scope is null then ''
   when array_to_string(users.carrier_scope, ';') ~ '^[-+0-9.,eE]*$' then csv_quoted(to_json(users.carrier_scope)::text)
   else csv_cell(array_to_string(users.carrier_scope, ';'))
@@ -39,42 +35,9 @@ where users.deleted_at is null
     (users.user_type = 'carrier' and users.carrier_id = any($1::text[]))
     or users.user_id = $2::uuid
   )
-  and users.user_id in (select user_search.user_id from user_search where
-    user_search.names like $3::text || search_text($4) || $5::text)
+  and users.user_id in (select user_search.user_id from user_search where user_search.names like '%' || search_text($3) || '%'
+    and strpos(lower(user_search.last_name), lower($4::text)) <> 0)
 order by users.user_id;
-fetch 100 from texts;
-
--- open({ format: 'ndjson', scope: administrator, hashes_unless_roles: [ 'administrator' ], condi...
-begin isolation level repeatable read, read only;
-set local statement_timeout = 0;
-set local jit = off;
-set local lock_timeout = '5s';
-set local idle_in_transaction_session_timeout = '40s';
-select pg_backend_pid() as pid;
-select count(*)::integer as count
-from users where users.deleted_at is null
-  and true
-  and users.user_id in (select user_search.user_id from user_search where
-    user_search.names like $1::text || search_text($2) || $3::text);
-declare texts no scroll cursor for
-select row_to_json(line)::text
-from (
-  select users.user_id as user_id, users.user_type as user_type, users.name as name, users.email as email, rfc3339(users.email_verified_at) as email_verified_at, users.first_name as first_name, users.last_name as last_name, users.phone as phone, users.job_title as job_title, users.locale as locale, users.timezone as timezone, users.carrier_id as carrier_id, users.carrier_scope as carrier_scope, users.roles as roles, users.status as status, users.allowed_ips as allowed_ips, users.attributes as attributes, users.must_change_password as must_change_password, rfc3339(users.created_at) as created_at, rfc3339(user_logins.last_login_at) as last_login_at, host(user_logins.last_login_ip) as last_login_ip, rfc3339(user_seen.last_seen_at) as last_seen_at, rfc3339(users.password_changed_at) as password_changed_at, (
-    select password_hash
-    from credentials
-    where credentials.user_id = users.user_id
-      and (credentials.expires_at is null or credentials.expires_at > now())
-      and not users.roles && $1::text[]
-  ) as password_hash
-  from users
-  join user_logins on user_logins.user_id = users.user_id
-  join user_seen on user_seen.user_id = users.user_id
-  where users.deleted_at is null
-    and true
-    and users.user_id in (select user_search.user_id from user_search where
-      user_search.names like $2::text || search_text($3) || $4::text)
-  order by users.user_id
-) line;
 fetch 100 from texts;
 
 -- openSkipped('example', operation_id, signal)
@@ -90,7 +53,7 @@ declare texts no scroll cursor for
 select line::text || ',' || csv_cell((
   select string_agg(ltrim(concat(error ->> 'pointer', ' ', error ->> 'detail')), '; ' order by place)
   from jsonb_array_elements(errors) with ordinality as faults (error, place)
-)) || ',' || csv_cell(cells ->> 'user_id') || ',' || csv_cell(cells ->> 'user_type') || ',' || csv_cell(cells ->> 'name') || ',' || csv_cell(cells ->> 'email') || ',' || csv_cell(cells ->> 'email_verified_at') || ',' || csv_cell(cells ->> 'first_name') || ',' || csv_cell(cells ->> 'last_name') || ',' || csv_cell(cells ->> 'phone') || ',' || csv_cell(cells ->> 'job_title') || ',' || csv_cell(cells ->> 'locale') || ',' || csv_cell(cells ->> 'timezone') || ',' || csv_cell(cells ->> 'carrier_id') || ',' || csv_cell(cells ->> 'carrier_scope') || ',' || csv_cell(cells ->> 'roles') || ',' || csv_cell(cells ->> 'status') || ',' || csv_cell(cells ->> 'allowed_ips') || ',' || csv_cell(cells ->> 'attributes') || ',' || csv_cell(cells ->> 'must_change_password') || ',' || csv_cell(cells ->> 'created_at') || ',' || csv_cell(cells ->> 'last_login_at') || ',' || csv_cell(cells ->> 'last_login_ip') || ',' || csv_cell(cells ->> 'last_seen_at') || ',' || csv_cell(cells ->> 'password_changed_at') || ',' || csv_cell(cells ->> 'password_hash')
+)) || ',' || csv_cell(cells ->> 'user_id') || ',' || csv_cell(cells ->> 'user_type') || ',' || csv_cell(cells ->> 'name') || ',' || csv_cell(cells ->> 'email') || ',' || csv_cell(cells ->> 'email_verified_at') || ',' || csv_cell(cells ->> 'first_name') || ',' || csv_cell(cells ->> 'last_name') || ',' || csv_cell(cells ->> 'phone') || ',' || csv_cell(cells ->> 'job_title') || ',' || csv_cell(cells ->> 'department') || ',' || csv_cell(cells ->> 'locale') || ',' || csv_cell(cells ->> 'timezone') || ',' || csv_cell(cells ->> 'carrier_id') || ',' || csv_cell(cells ->> 'carrier_scope') || ',' || csv_cell(cells ->> 'roles') || ',' || csv_cell(cells ->> 'status') || ',' || csv_cell(cells ->> 'allowed_ips') || ',' || csv_cell(cells ->> 'attributes') || ',' || csv_cell(cells ->> 'must_change_password') || ',' || csv_cell(cells ->> 'created_at') || ',' || csv_cell(cells ->> 'last_login_at') || ',' || csv_cell(cells ->> 'last_login_ip') || ',' || csv_cell(cells ->> 'last_seen_at') || ',' || csv_cell(cells ->> 'password_changed_at') || ',' || csv_cell(cells ->> 'password_hash')
 from operation_skipped
 where operation_id = $1::uuid
 order by line;

@@ -1,27 +1,24 @@
--- The statements of UsersImportRepository, as they are sent.
--- Written by `npm run generate` from the examples in test/sql/users-import.ts.
--- <columns of find> and <as in find> stand for lines that the page shows at find(…).
-
 -- create([ user ], user_id, eventBase)
 with imported as materialized (
   select row.*, row.password_hash is not null as has_password
   from jsonb_to_recordset($1::jsonb)
     as row (line integer, password_hash text, user_id uuid,
       user_type text, name text, email text, email_verified_at timestamptz, first_name text, last_name text, phone text,
-      job_title text, locale text, timezone text, carrier_id text, carrier_scope text[], roles text[], status text,
-      allowed_ips text[], attributes jsonb, must_change_password boolean, second_factor_required_from timestamptz,
-      created_at timestamptz, last_login_at timestamptz, last_login_ip inet, last_seen_at timestamptz,
+      job_title text, department text, locale text, timezone text, carrier_id text, carrier_scope text[], roles text[],
+      status text, allowed_ips text[], attributes jsonb, must_change_password boolean,
+      second_factor_required_from timestamptz, created_at timestamptz, last_login_at timestamptz, last_login_ip inet,
+      last_seen_at timestamptz,
       password_changed_at timestamptz)
 ),
   created as (
     insert into users (
-      user_id, user_type, name, email, email_verified_at, first_name, last_name, phone, job_title, locale, timezone,
-      carrier_id, carrier_scope, roles, status, allowed_ips, attributes, must_change_password,
+      user_id, user_type, name, email, email_verified_at, first_name, last_name, phone, job_title, department, locale,
+      timezone, carrier_id, carrier_scope, roles, status, allowed_ips, attributes, must_change_password,
       second_factor_required_from, created_at, password_changed_at, created_by
     )
     select
-      user_id, user_type, name, email, email_verified_at, first_name, last_name, phone, job_title, locale, timezone,
-      carrier_id, carrier_scope, roles, status,
+      user_id, user_type, name, email, email_verified_at, first_name, last_name, phone, job_title, department, locale,
+      timezone, carrier_id, carrier_scope, roles, status,
       array(
         select distinct network(address::inet)::cidr
         from unnest(allowed_ips) address
@@ -79,7 +76,7 @@ with imported as materialized (
     from (
       select
         created.user_id as id, created.carrier_id,
-        jsonb_build_object('user_type', jsonb_build_object('after', created.user_type), 'name', jsonb_build_object('after', created.name), 'email', jsonb_build_object('after', created.email), 'first_name', jsonb_build_object('after', created.first_name), 'last_name', jsonb_build_object('after', created.last_name), 'phone', jsonb_build_object('after', created.phone), 'job_title', jsonb_build_object('after', created.job_title), 'locale', jsonb_build_object('after', created.locale), 'timezone', jsonb_build_object('after', created.timezone), 'carrier_id', jsonb_build_object('after', created.carrier_id), 'carrier_scope', jsonb_build_object('after', created.carrier_scope), 'roles', jsonb_build_object('after', created.roles), 'status', jsonb_build_object('after', created.status), 'allowed_ips', jsonb_build_object('after', created.allowed_ips), 'attributes', jsonb_build_object('after', created.attributes), 'must_change_password', jsonb_build_object('after', created.must_change_password), 'second_factor_required_from', jsonb_build_object('after', created.second_factor_required_from)) as changes,
+        jsonb_build_object('user_type', jsonb_build_object('after', created.user_type), 'name', jsonb_build_object('after', created.name), 'email', jsonb_build_object('after', created.email), 'first_name', jsonb_build_object('after', created.first_name), 'last_name', jsonb_build_object('after', created.last_name), 'phone', jsonb_build_object('after', created.phone), 'job_title', jsonb_build_object('after', created.job_title), 'department', jsonb_build_object('after', created.department), 'locale', jsonb_build_object('after', created.locale), 'timezone', jsonb_build_object('after', created.timezone), 'carrier_id', jsonb_build_object('after', created.carrier_id), 'carrier_scope', jsonb_build_object('after', created.carrier_scope), 'roles', jsonb_build_object('after', created.roles), 'status', jsonb_build_object('after', created.status), 'allowed_ips', jsonb_build_object('after', created.allowed_ips), 'attributes', jsonb_build_object('after', created.attributes), 'must_change_password', jsonb_build_object('after', created.must_change_password), 'second_factor_required_from', jsonb_build_object('after', created.second_factor_required_from)) as changes,
         null::integer as version
       from created
     ) target

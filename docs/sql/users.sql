@@ -1,30 +1,16 @@
--- The statements of UsersRepository, as they are sent.
--- Written by `npm run generate` from the examples in test/sql/users.ts.
--- <columns of find> and <as in find> stand for lines that the page shows at find(…).
-
--- find(user_id, administrator)
+-- find(user_id, limited)
 select
   users.user_id, users.user_type, users.name, users.email, users.email_pending, users.email_verified_at,
-  users.first_name, users.last_name, users.phone, users.job_title, users.locale, users.timezone, users.carrier_id,
-  users.carrier_scope, users.roles, users.status, users.allowed_ips, users.attributes, users.must_change_password,
-  users.second_factors, users.second_factor_required_from, users.created_at, users.created_by, users.updated_at,
-  user_logins.last_login_at, host(user_logins.last_login_ip) as last_login_ip, user_seen.last_seen_at,
-  users.password_changed_at, users.locked_until, users.deleted_at, users.version,
+  users.first_name, users.last_name, users.phone, users.job_title, users.department, users.locale, users.timezone,
+  users.carrier_id, users.carrier_scope, users.roles, users.status, users.allowed_ips, users.attributes,
+  users.must_change_password, users.second_factors, users.second_factor_required_from, users.created_at,
+  users.created_by, users.updated_at, user_logins.last_login_at, host(user_logins.last_login_ip) as last_login_ip,
+  user_seen.last_seen_at, users.password_changed_at, users.locked_until, users.deleted_at, users.version,
   coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
   (users.second_factors = '{}' and (
     coalesce(users.second_factor_required_from <= now(), false)
     or users.roles && array(select roles.name from roles where roles.second_factor_required_from <= now())
   )) as must_enroll_second_factor
-from users
-join user_logins on user_logins.user_id = users.user_id
-join user_seen on user_seen.user_id = users.user_id
-where users.user_id = $1::uuid
-  and users.deleted_at is null
-  and true;
-
--- find(user_id, limited)
-select
-  <columns of find>
 from users
 join user_logins on user_logins.user_id = users.user_id
 join user_seen on user_seen.user_id = users.user_id
@@ -59,18 +45,6 @@ where lower(users.email) = lower($1::text) and users.deleted_at is null
     or users.user_id = $3::uuid
   );
 
--- findByLogin('example', limited)
-select
-  <columns of find>
-from users
-join user_logins on user_logins.user_id = users.user_id
-join user_seen on user_seen.user_id = users.user_id
-where lower(users.name) = lower($1::text) and users.deleted_at is null
-  and (
-    (users.user_type = 'carrier' and users.carrier_id = any($2::text[]))
-    or users.user_id = $3::uuid
-  );
-
 -- findAdministrator(user_id, limited)
 select
   <columns of find>
@@ -83,94 +57,70 @@ where users.user_id = $1::uuid and users.roles && array(select name from roles w
     or users.user_id = $3::uuid
   );
 
--- list(administrator, {}, false)
-select
-  <columns of find>,
-  cursor_value
-from (
+-- list(administrator, {})
+with page as materialized (
   select
     users.*,
     (users.created_at)::text as cursor_value,
-    users.created_at as sort_value, users.user_id as sort_id
+    users.created_at as sort_value
   from users
   where users.deleted_at is null and true
   order by users.created_at desc, users.user_id desc
   limit 51
-) users
-join user_logins on user_logins.user_id = users.user_id
-join user_seen on user_seen.user_id = users.user_id
-order by sort_value desc, sort_id desc;
-
--- list(limited, { q: 'jane doe', role: 'dispatcher' }, false)
-explain (format json)
-select users.*
-from users
-where users.deleted_at is null and (
-  (users.user_type = 'carrier' and users.carrier_id = any($1::text[]))
-  or users.user_id = $2::uuid
 )
-  and users.user_id in (select user_search.user_id from user_search where (user_search.names like $3::text || search_text($4) || '%' and user_search.names like $5::text || search_text($6) || '%'))
-  and (users.roles @> array[$7::text]);
 select
   <columns of find>,
   cursor_value
-from (
-  select
-    <columns of list>
-  from users
-  where users.deleted_at is null and (
-    (users.user_type = 'carrier' and users.carrier_id = any($1::text[]))
-    or users.user_id = $2::uuid
-  )
-    and users.user_id in (select user_search.user_id from user_search where (user_search.names like $3::text || search_text($4) || '%' and user_search.names like $5::text || search_text($6) || '%'))
-    and (users.roles @> array[$7::text])
-  order by users.created_at desc, users.user_id desc
-  limit $8
-) users
+from page users
 join user_logins on user_logins.user_id = users.user_id
 join user_seen on user_seen.user_id = users.user_id
-order by sort_value desc, sort_id desc;
+order by sort_value desc, users.user_id desc
+limit 51;
 
--- list(carrierUser, { last_name_like: 'doe', order_by: 'last_name', page: '2' }, true)
-explain (format json)
-select users.*
-from users
-where users.deleted_at is not null and (users.user_type = 'carrier' and users.carrier_id = $1::text)
-  and users.user_id in (select user_search.user_id from user_search where
-    user_search.names like $2::text || search_text($3) || $4::text);
-select
-  <columns of find>,
-  cursor_value
-from (
+-- list(carrierUser, { last_name_like: 'doe', order_by: 'last_name', page: '2', deleted: 'true' })
+with page as materialized (
   select
     users.*,
     (lower(user_search.last_name))::text as cursor_value,
-    lower(user_search.last_name) as sort_value, user_search.user_id as sort_id
+    lower(user_search.last_name) as sort_value
   from users join user_search on user_search.user_id = users.user_id
   where users.user_id = any(
     array(
       select user_search.user_id
       from users join user_search on user_search.user_id = users.user_id
       where users.deleted_at is not null and (users.user_type = 'carrier' and users.carrier_id = $1::text)
-        and
-        user_search.names like $2::text || search_text($3) || $4::text
+        and user_search.names like '%' || search_text($2) || '%'
+        and strpos(lower(user_search.last_name), lower($3::text)) <> 0
       order by lower(user_search.last_name) desc, user_search.user_id desc
-      limit $5 offset $6
+      limit $4
+      offset $5
     )
   )
   order by lower(user_search.last_name) desc, user_search.user_id desc
-) users
+  limit $6
+)
+select
+  <columns of find>,
+  cursor_value
+from page users
 join user_logins on user_logins.user_id = users.user_id
 join user_seen on user_seen.user_id = users.user_id
-order by sort_value desc, sort_id desc;
+order by sort_value desc, users.user_id desc
+limit $7;
+explain (format json)
+select 1
+from users
+where users.deleted_at is not null and (users.user_type = 'carrier' and users.carrier_id = $1::text)
+  and users.user_id in (select user_search.user_id from user_search where user_search.names like '%' || search_text($2) || '%'
+    and strpos(lower(user_search.last_name), lower($3::text)) <> 0);
 select count(*)::int as value
 from (
   select 1
   from users
   where users.deleted_at is not null and (users.user_type = 'carrier' and users.carrier_id = $1::text)
-    and users.user_id in (select user_search.user_id from user_search where
-      user_search.names like $2::text || search_text($3) || $4::text)
-  limit $5
+    and users.user_id in (select user_search.user_id from user_search where user_search.names like '%' || search_text($2) || '%'
+      and strpos(lower(user_search.last_name), lower($3::text)) <> 0)
+  limit $4
 ) counted;
 
 -- listByIds([ user_id ], limited)
@@ -212,13 +162,13 @@ order by user_id;
 -- insert(user, user_id, eventBase, { name: { after: 'jane' } })
 with written as (
   insert into users (
-    user_id, user_type, name, email, email_verified_at, first_name, last_name, phone, job_title, locale, timezone,
-    carrier_id, carrier_scope, roles, status, allowed_ips, attributes, must_change_password,
+    user_id, user_type, name, email, email_verified_at, first_name, last_name, phone, job_title, department, locale,
+    timezone, carrier_id, carrier_scope, roles, status, allowed_ips, attributes, must_change_password,
     second_factor_required_from, created_at, password_changed_at, created_by
   )
   select
-    user_id, user_type, name, email, email_verified_at, first_name, last_name, phone, job_title, locale, timezone,
-    carrier_id, carrier_scope, roles, status,
+    user_id, user_type, name, email, email_verified_at, first_name, last_name, phone, job_title, department, locale,
+    timezone, carrier_id, carrier_scope, roles, status,
     array(
       select distinct network(address::inet)::cidr
       from unnest(allowed_ips) address
@@ -230,9 +180,10 @@ with written as (
     $1::uuid
   from jsonb_to_recordset($2::jsonb) as row (has_password boolean, user_id uuid,
     user_type text, name text, email text, email_verified_at timestamptz, first_name text, last_name text, phone text,
-    job_title text, locale text, timezone text, carrier_id text, carrier_scope text[], roles text[], status text,
-    allowed_ips text[], attributes jsonb, must_change_password boolean, second_factor_required_from timestamptz,
-    created_at timestamptz, last_login_at timestamptz, last_login_ip inet, last_seen_at timestamptz,
+    job_title text, department text, locale text, timezone text, carrier_id text, carrier_scope text[], roles text[],
+    status text, allowed_ips text[], attributes jsonb, must_change_password boolean,
+    second_factor_required_from timestamptz, created_at timestamptz, last_login_at timestamptz, last_login_ip inet,
+    last_seen_at timestamptz,
     password_changed_at timestamptz)
   returning users.*
 ),
@@ -258,32 +209,29 @@ left join user_seen on user_seen.user_id = users.user_id;
 
 -- preview(limited, { action: { kind: 'change', change: { status: 'disabled', roles_add: [ 'dispa...
 with
-  -- found: the users, each with the code of the rule that forbids the action, and whether the
-  -- action would change the fields or remove the second factors of the user.
+  -- found: the users, each with the rule that forbids the action, and whether the action would
+  -- change the fields or remove the second factors of the user.
   found as materialized (
     select
       users.user_id, users.carrier_id,
       case
-        when users.user_id = $1::uuid then 'user.self_protected'
+        when users.user_id = $1::uuid then array['user.self_protected']
         when not users.user_id = $2::uuid and users.roles && $3::text[]
-        then 'access.protected_user'
+        then array['access.protected_user']
         when users.after_status = 'active' and not exists (
           select 1
           from credentials
           where credentials.user_id = users.user_id
             and (credentials.expires_at is null or credentials.expires_at > now())
-        ) then 'user.no_password'
+        ) then array['user.no_password']
         when users.after_status = 'invited' and exists (
-          select 1
-          from credentials
-          where credentials.user_id = users.user_id
-            and (credentials.expires_at is null or credentials.expires_at > now())
-        ) then 'request.invalid/status'
+          <as in preview>
+        ) then array['request.invalid', '/status']
         when cardinality(users.after_roles) > $4
         or not (array(select role from unnest(users.after_roles) role where role <> all(users.roles)) <@ (
           case users.user_type when 'system' then $5::text[] else $6::text[] end
         ))
-        then 'request.invalid/roles'
+        then array['request.invalid', '/roles']
       end as refusal,
       (users.status is distinct from users.after_status
         or users.roles is distinct from users.after_roles) as differs,
@@ -321,8 +269,8 @@ with
           (users.user_type = 'carrier' and users.carrier_id = any($10::text[]))
           or users.user_id = $11::uuid
         )
-        and users.user_id in (select user_search.user_id from user_search where
-          user_search.names like $12::text || search_text($13) || $14::text)
+        and users.user_id in (select user_search.user_id from user_search where user_search.names like '%' || search_text($12) || '%'
+          and strpos(lower(user_search.last_name), lower($13::text)) <> 0)
       offset 0
     ) users
   ),
@@ -332,36 +280,26 @@ with
     from found
     where leaves_administrators and refusal is null
       and (select count(*) from users where (
-        users.user_type = 'system'
-        and users.status = 'active'
-        and users.carrier_scope is null
-        and users.deleted_at is null
-        and exists (
-          select 1
-          from credentials
-          where credentials.user_id = users.user_id and credentials.expires_at is null
-            and credentials.password_hash is not null
-        )
-        and users.roles && array(select name from roles where '*' = any(permissions))
+        <as in preview>
       ))
       <= (select count(*) from found where leaves_administrators and refusal is null)
     order by user_id
     limit 1
   ),
-  -- judged: the users with the verdict: the code of the rule that forbids the action, or null.
+  -- judged: the users with the verdict: the rule that forbids the action, or null.
   judged as materialized (
     select
       found.*,
       case
         when refusal is null and leaves_administrators and user_id = (select user_id from last_administrator)
-        then 'user.last_administrator'
+        then array['user.last_administrator']
         else refusal
       end as verdict
     from found
   ),
   -- skipped: the users that a rule protects.
   skipped as not materialized (
-    select user_id, verdict as reason
+    select user_id, verdict[1] as reason, verdict[2] as pointer
     from judged
     where verdict is not null
   )
@@ -374,14 +312,14 @@ select
     from (select reason, count(*)::integer as count from skipped group by reason) counted
   ) as skipped_reasons,
   (
-    select coalesce(jsonb_agg(to_jsonb(first_skipped) order by user_id), '[]')
-    from (select * from skipped order by user_id limit $15::integer) first_skipped
+    select coalesce(jsonb_agg(jsonb_strip_nulls(to_jsonb(first_skipped)) order by user_id), '[]')
+    from (select * from skipped order by user_id limit $14::integer) first_skipped
   ) as skipped,
   (select count(*)::integer from judged where verdict is null and (differs or resets)) as would_change,
   (select coalesce(sum(uuid_hash_extended(
-    user_id, hashtextextended($16::text, $17::bigint)
+    user_id, hashtextextended($15::text, $16::bigint)
   )), 0)::text || '.' || coalesce(sum(uuid_hash_extended(
-    user_id, hashtextextended($18::text, $19::bigint)
+    user_id, hashtextextended($17::text, $18::bigint)
   )), 0)::text from judged) as digest,
   now() as previewed_at,
   array(
@@ -389,13 +327,13 @@ select
     from judged
     where verdict is null and (differs or resets)
     order by user_id
-    limit $20::integer
+    limit $19::integer
   ) as sample_ids;
 
 -- apply(limited, { action: { kind: 'change', change: { email: 'new@example.com', phone: null }, ...
 with
-  -- found: the users, each with the code of the rule that forbids the action, and whether the
-  -- action would change the fields or remove the second factors of the user.
+  -- found: the users, each with the rule that forbids the action, and whether the action would
+  -- change the fields or remove the second factors of the user.
   found as materialized (
     select
       users.user_id, users.carrier_id,
@@ -403,9 +341,9 @@ with
       users.email as before_email, users.after_email,
       users.email_pending as before_email_pending, users.after_email_pending,
       case
-        when users.version <> all($1::integer[]) then 'user.version_mismatch'
+        when users.version <> all($1::integer[]) then array['user.version_mismatch']
         when users.user_id = $2::uuid and lower(users.email) <> lower($3::text)
-        then 'user.self_protected'
+        then array['user.self_protected']
         when users.user_id = $4::uuid and (
           users.second_factors = '{}'
           and exists (
@@ -413,26 +351,16 @@ with
             from enrollment_codes
             where enrollment_codes.user_id = users.user_id and enrollment_codes.after_reset
           )
-        ) then 'auth.mail_code_required'
+        ) then array['auth.mail_code_required']
         when not users.user_id = $5::uuid and users.roles && $6::text[]
-        then 'access.protected_user'
+        then array['access.protected_user']
       end as refusal,
       (users.phone is distinct from users.after_phone
         or users.email is distinct from users.after_email
         or users.email_pending is distinct from users.after_email_pending) as differs,
       false as resets, false as has_factors, false as has_keys,
       ((
-        users.user_type = 'system'
-        and users.status = 'active'
-        and users.carrier_scope is null
-        and users.deleted_at is null
-        and exists (
-          select 1
-          from credentials
-          where credentials.user_id = users.user_id and credentials.expires_at is null
-            and credentials.password_hash is not null
-        )
-        and users.roles && array(select name from roles where '*' = any(permissions))
+        <as in preview>
       ) and not (
         users.status = 'active'
         and users.carrier_scope is null
@@ -449,9 +377,7 @@ with
         ) then $8::text else users.email end as after_email,
         case
           when (
-            users.status = 'invited'
-            or users.status = 'disabled'
-            and not exists (select from credentials where credentials.user_id = users.user_id)
+            <as in apply>
           ) or lower(users.email) = lower($9::text) then null
           else $10::text
         end as after_email_pending
@@ -469,7 +395,7 @@ with
   last_administrator as (
     <as in preview>
   ),
-  -- judged: the users with the verdict: the code of the rule that forbids the action, or null.
+  -- judged: the users with the verdict: the rule that forbids the action, or null.
   judged as materialized (
     <as in preview>
   ),
@@ -512,11 +438,11 @@ with
   ),
   -- skipped: the users that a rule protects, and the ids for which no user was found.
   skipped as not materialized (
-    select user_id, verdict as reason
+    select user_id, verdict[1] as reason, verdict[2] as pointer
     from judged
     where verdict is not null
     union all
-    select user_id, 'user.not_found'
+    select user_id, 'user.not_found', null
     from unnest($22::uuid[]) wanted (user_id)
     where user_id not in (select user_id from judged)
   )
@@ -529,7 +455,7 @@ select
     from (select reason, count(*)::integer as count from skipped group by reason) counted
   ) as skipped_reasons,
   (
-    select coalesce(jsonb_agg(to_jsonb(first_skipped) order by user_id), '[]')
+    select coalesce(jsonb_agg(jsonb_strip_nulls(to_jsonb(first_skipped)) order by user_id), '[]')
     from (select * from skipped order by user_id limit $23::integer) first_skipped
   ) as skipped,
   array(
@@ -544,31 +470,21 @@ select
 
 -- apply(administrator, { action: { kind: 'delete' }, grants: grants }, [ user_id ], eventBase)
 with
-  -- found: the users, each with the code of the rule that forbids the action, and whether the
-  -- action would change the fields or remove the second factors of the user.
+  -- found: the users, each with the rule that forbids the action, and whether the action would
+  -- change the fields or remove the second factors of the user.
   found as materialized (
     select
       users.user_id, users.carrier_id,
       users.deleted_at as before_deleted_at, users.after_deleted_at,
       case
-        when users.user_id = $1::uuid then 'user.self_protected'
+        when users.user_id = $1::uuid then array['user.self_protected']
         when not users.user_id = $2::uuid and users.roles && $3::text[]
-        then 'access.protected_user'
+        then array['access.protected_user']
       end as refusal,
       (users.deleted_at is distinct from users.after_deleted_at) as differs,
       false as resets, false as has_factors, false as has_keys,
       ((
-        users.user_type = 'system'
-        and users.status = 'active'
-        and users.carrier_scope is null
-        and users.deleted_at is null
-        and exists (
-          select 1
-          from credentials
-          where credentials.user_id = users.user_id and credentials.expires_at is null
-            and credentials.password_hash is not null
-        )
-        and users.roles && array(select name from roles where '*' = any(permissions))
+        <as in preview>
       ) and not (
         users.status = 'active'
         and users.carrier_scope is null
@@ -589,7 +505,7 @@ with
   last_administrator as (
     <as in preview>
   ),
-  -- judged: the users with the verdict: the code of the rule that forbids the action, or null.
+  -- judged: the users with the verdict: the rule that forbids the action, or null.
   judged as materialized (
     <as in preview>
   ),
@@ -625,11 +541,12 @@ select
 
 -- apply(administrator, { action: { kind: 'undo', operation_id: operation_id, times: times, resto...
 with
-  -- found: the users, each with the code of the rule that forbids the action, and whether the
-  -- action would change the fields or remove the second factors of the user.
+  -- found: the users, each with the rule that forbids the action, and whether the action would
+  -- change the fields or remove the second factors of the user.
   found as materialized (
     select
       users.user_id, users.carrier_id,
+      users.department as before_department, users.after_department,
       users.locale as before_locale, users.after_locale,
       users.timezone as before_timezone, users.after_timezone,
       users.carrier_scope as before_carrier_scope, users.after_carrier_scope,
@@ -641,20 +558,20 @@ with
       users.second_factor_required_from as before_second_factor_required_from, users.after_second_factor_required_from,
       users.deleted_at as before_deleted_at, users.after_deleted_at,
       case
-        when users.version is distinct from users.version_left then 'user.version_mismatch'
+        when users.version is distinct from users.version_left then array['user.version_mismatch']
         when users.user_id = $1::uuid and (users.carrier_scope is distinct from users.after_carrier_scope
           or users.roles is distinct from users.after_roles
           or users.status is distinct from users.after_status
-          or users.deleted_at is distinct from users.after_deleted_at) then 'user.self_protected'
+          or users.deleted_at is distinct from users.after_deleted_at) then array['user.self_protected']
         when users.user_id = $2::uuid and (users.allowed_ips is distinct from users.after_allowed_ips)
         and cardinality(users.after_allowed_ips) > 0
         and not coalesce($3::inet <<= any(users.after_allowed_ips), false)
-        then 'user.self_protected'
-        when users.user_id = $4::uuid and (users.second_factor_required_from is distinct from users.after_second_factor_required_from) then 'user.self_protected'
+        then array['user.self_protected']
+        when users.user_id = $4::uuid and (users.second_factor_required_from is distinct from users.after_second_factor_required_from) then array['user.self_protected']
         when users.user_id = $5::uuid and users.must_change_password and not users.after_must_change_password
-        then 'user.self_protected'
+        then array['user.self_protected']
         when not users.user_id = $6::uuid and users.roles && $7::text[]
-        then 'access.protected_user'
+        then array['access.protected_user']
         when users.deleted_at is not null and users.after_deleted_at is null and (
           exists (
             select 1
@@ -663,7 +580,7 @@ with
               and lower(other.name) = lower(users.name)
           )
           or row_number() over (partition by lower(users.name) order by users.user_id) > 1
-        ) then 'user.name_taken'
+        ) then array['user.name_taken']
         when users.deleted_at is not null and users.after_deleted_at is null and (
           exists (
             select 1
@@ -672,32 +589,27 @@ with
               and lower(other.email) = lower(users.email)
           )
           or row_number() over (partition by lower(users.email) order by users.user_id) > 1
-        ) then 'user.email_taken'
+        ) then array['user.email_taken']
         when users.deleted_at is not null and users.after_deleted_at is null and not (users.after_roles <@ (
           case users.user_type when 'system' then $8::text[] else $9::text[] end
         ))
-        then 'request.invalid/roles'
+        then array['request.invalid', '/roles']
         when (array(select role from unnest(users.after_roles) role where role <> all(users.roles)) || array(select role from unnest(users.roles) role where role <> all(users.after_roles))) && $10::text[]
-        then 'access.grant_exceeds_own'
+        then array['access.grant_exceeds_own']
         when users.status <> users.after_status and users.after_status = 'active' and not exists (
-          select 1
-          from credentials
-          where credentials.user_id = users.user_id
-            and (credentials.expires_at is null or credentials.expires_at > now())
-        ) then 'user.no_password'
+          <as in preview>
+        ) then array['user.no_password']
         when users.status <> users.after_status and users.after_status = 'invited' and exists (
-          select 1
-          from credentials
-          where credentials.user_id = users.user_id
-            and (credentials.expires_at is null or credentials.expires_at > now())
-        ) then 'request.invalid/status'
+          <as in preview>
+        ) then array['request.invalid', '/status']
         when cardinality(users.after_roles) > $11
         or not (array(select role from unnest(users.after_roles) role where role <> all(users.roles)) <@ (
           case users.user_type when 'system' then $12::text[] else $13::text[] end
         ))
-        then 'request.invalid/roles'
+        then array['request.invalid', '/roles']
       end as refusal,
-      (users.locale is distinct from users.after_locale
+      (users.department is distinct from users.after_department
+        or users.locale is distinct from users.after_locale
         or users.timezone is distinct from users.after_timezone
         or users.carrier_scope is distinct from users.after_carrier_scope
         or users.roles is distinct from users.after_roles
@@ -709,17 +621,7 @@ with
         or users.deleted_at is distinct from users.after_deleted_at) as differs,
       false as resets, false as has_factors, false as has_keys,
       ((
-        users.user_type = 'system'
-        and users.status = 'active'
-        and users.carrier_scope is null
-        and users.deleted_at is null
-        and exists (
-          select 1
-          from credentials
-          where credentials.user_id = users.user_id and credentials.expires_at is null
-            and credentials.password_hash is not null
-        )
-        and users.roles && array(select name from roles where '*' = any(permissions))
+        <as in preview>
       ) and not (
         users.after_status = 'active'
         and users.after_carrier_scope is null
@@ -728,7 +630,7 @@ with
       )) as leaves_administrators
     from (
       select users.*, before.target_version as version_left,
-        restored.locale as after_locale, restored.timezone as after_timezone,
+        restored.department as after_department, restored.locale as after_locale, restored.timezone as after_timezone,
         restored.carrier_scope as after_carrier_scope, restored.roles as after_roles, restored.status as after_status,
         restored.allowed_ips as after_allowed_ips, restored.attributes as after_attributes,
         restored.must_change_password as after_must_change_password,
@@ -758,7 +660,7 @@ with
   last_administrator as (
     <as in preview>
   ),
-  -- judged: the users with the verdict: the code of the rule that forbids the action, or null.
+  -- judged: the users with the verdict: the rule that forbids the action, or null.
   judged as materialized (
     <as in preview>
   ),
@@ -766,6 +668,7 @@ with
   changed as (
     update users
     set
+      department = judged.after_department,
       locale = judged.after_locale,
       timezone = judged.after_timezone,
       carrier_scope = judged.after_carrier_scope,
@@ -784,7 +687,10 @@ with
       and judged.differs
     returning
       users.user_id as id, users.carrier_id, users.version,
-      case when judged.before_locale is distinct from users.locale
+      case when judged.before_department is distinct from users.department
+        then jsonb_build_object('department', jsonb_build_object('before', judged.before_department, 'after', users.department))
+        else '{}' end
+      || case when judged.before_locale is distinct from users.locale
         then jsonb_build_object('locale', jsonb_build_object('before', judged.before_locale, 'after', users.locale))
         else '{}' end
       || case when judged.before_timezone is distinct from users.timezone
@@ -841,10 +747,6 @@ from (
     and users.user_type = 'system'
   limit 1
 ) found;
-
--- dropProposedEmails([ user_id ])
-update users set email_pending = null
-where user_id = any($1::uuid[]) and email_pending is not null;
 
 -- notePassword(user_id, 'user@example.com', null, true)
 with written as (
@@ -911,17 +813,3 @@ select
 from written users
 left join user_logins on user_logins.user_id = users.user_id
 left join user_seen on user_seen.user_id = users.user_id;
-
--- isEmpty()
-select 1 from users limit 1;
-
--- lockDeleted(90, 100)
-select user_id
-from users
-where deleted_at <= now() - make_interval(hours => 24 * $1::integer)
-order by deleted_at, user_id
-limit $2::integer
-for update skip locked;
-
--- purge([ user_id ])
-delete from users where user_id = any($1::uuid[]);

@@ -7,7 +7,7 @@ import pg from 'pg';
 
 const [url, login, password, name, database] = process.argv.slice(2);
 const require = createRequire(import.meta.url);
-const { findEmbeddedPostgres } = require('../../dist/src/embedded-postgres/embedded-postgres.js');
+const { findEmbeddedPostgres } = require('../../dist/src/platform/embedded-postgres/embedded-postgres.js');
 
 /** Returns the body of a successful response. */
 async function send(path, body, token) {

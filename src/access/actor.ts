@@ -1,4 +1,4 @@
-import { namedEnum } from '../common/named-enum';
+import { namedEnum } from '../platform/named-enum';
 import type { TokenGrant } from './token-grant';
 
 /** A portal that uses an API key (`login:forward`) to forward the request of a user. */
@@ -78,7 +78,13 @@ export interface Actor extends Caller {
 type ActorSession = Pick<Actor, 'session_id' | 'audience' | 'is_limited' | 'auth_time' | 'fresh_until'>;
 
 /** API keys and the service itself never log in. */
-const noAuthentication = { auth_time: null, fresh_until: null };
+const withoutLogin = {
+  must_change_password: false,
+  must_enroll_second_factor: false,
+  session_id: null,
+  auth_time: null,
+  fresh_until: null,
+};
 
 /** The row of an acting user, and what the user's roles permit at this moment. */
 export interface ActingUser {
@@ -145,10 +151,7 @@ export function keyActorOf(
     carrier_id,
     carrier_scope,
     ...rights,
-    must_change_password: false,
-    must_enroll_second_factor: false,
-    session_id: null,
-    ...noAuthentication,
+    ...withoutLogin,
     ip,
     user_agent,
     request_id,
@@ -190,10 +193,7 @@ export const systemActor: Actor = {
   roles: [],
   permissions: ['*'],
   may_grant: [],
-  must_change_password: false,
-  must_enroll_second_factor: false,
-  session_id: null,
-  ...noAuthentication,
+  ...withoutLogin,
   ip: null,
   user_agent: null,
   request_id: null,

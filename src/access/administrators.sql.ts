@@ -1,4 +1,4 @@
-import { rawSql, sql } from '../common/query/sql';
+import { rawSql, sql } from '../http/lists/sql';
 
 /** Renders whether a row of `users` has a role with the permission `*`, built in or not. */
 export const permitsAll = rawSql(`users.roles && array(select name from roles where '*' = any(permissions))`);

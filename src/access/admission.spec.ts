@@ -1,4 +1,4 @@
-import { AppError } from '../common/errors/app-error';
+import { AppError } from '../http/errors/app-error';
 import { Admission, type AdmissionLimits, type WorkOwner } from './admission';
 
 const patient: AdmissionLimits = {

@@ -1,5 +1,5 @@
-import type { AppError } from '../common/errors/app-error';
-import { limitReached } from '../common/errors/limit-reached';
+import type { AppError } from '../http/errors/app-error';
+import { limitReached } from '../http/errors/limit-reached';
 import { type Actor, identityOf, selfOf } from './actor';
 
 /** The identities with a limited share of the places of an `Admission`. */

@@ -68,19 +68,7 @@ export function admitsKey(
  */
 export function Allow(
   permission?: Permission,
-  options: Pick<
-    AccessRule,
-    | 'orSelf'
-    | 'duringPasswordChange'
-    | 'duringEnrollment'
-    | 'unscoped'
-    | 'limit'
-    | 'apiKeys'
-    | 'clientCredentials'
-    | 'anyAudience'
-    | 'wholeLogin'
-    | 'fresh'
-  > = {},
+  options: Omit<AccessRule, 'login' | 'permission' | 'portal'> = {},
 ): MethodDecorator {
   const rule: AccessRule = { login: 'required', permission, ...options };
   return applyDecorators(

@@ -1,6 +1,6 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { clientAddress } from '../common/ip';
+import { clientAddress } from '../platform/ip';
 import type { Actor, Caller, Portal } from './actor';
 
 declare module 'fastify' {

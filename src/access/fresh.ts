@@ -1,5 +1,5 @@
-import { monotonicMs } from '../common/clock';
-import { AppError } from '../common/errors/app-error';
+import { monotonicMs } from '../platform/clock';
+import { AppError } from '../http/errors/app-error';
 import type { Actor } from './actor';
 
 /** Returns whether an actor authenticated recently. API keys and the service are exempt. */

@@ -12,7 +12,7 @@ import {
 import { ApiExtension } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { from, lastValueFrom, type Observable } from 'rxjs';
-import { clientGone } from '../common/http/client-gone.decorator';
+import { clientGone } from '../http/client-gone.decorator';
 import { Admission, singleWrites, workOwnerOf } from './admission';
 
 /** Creates an interceptor that runs a handler once the admission has a place for its actor. */

@@ -1,5 +1,5 @@
 import { closest, distance } from 'fastest-levenshtein';
-import { AppError, type FieldError } from '../common/errors/app-error';
+import { AppError, type FieldError } from '../http/errors/app-error';
 
 /** The closed list of this service's permissions. The platform's modules name theirs in roles. */
 export const ownPermissions = {

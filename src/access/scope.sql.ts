@@ -1,4 +1,4 @@
-import { rawSql, sql, type SqlFragment } from '../common/query/sql';
+import { rawSql, sql, type SqlFragment } from '../http/lists/sql';
 import type { Scope } from './scope';
 
 /** Columns that decide which users a row belongs to. Constants, never input. */

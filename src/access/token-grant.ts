@@ -1,4 +1,4 @@
-import { AppError, invalid } from '../common/errors/app-error';
+import { AppError, invalid } from '../http/errors/app-error';
 import { holds } from './permissions';
 
 /** The audience of this service, and the default audience of tokens. */
@@ -46,5 +46,5 @@ export function narrowGrant(grant: TokenGrant | null, asked: TokenGrant, held: s
     throw new AppError('auth.scope_exceeded');
   if (JSON.stringify([audience, permissions]).length <= charactersMax) return { ...grant, ...asked };
   const detail = `must have at most ${charactersMax} characters together with audience`;
-  throw invalid({ pointer: '/permissions', code: 'field.too_long', detail });
+  throw invalid({ pointer: '/permissions', code: 'field.too_long', detail, params: { max: charactersMax } });
 }

@@ -5,8 +5,8 @@ import type { FastifyRequest } from 'fastify';
 import type { Actor, Caller } from '../access/actor';
 import { Allow, Public } from '../access/allow.decorator';
 import { CurrentActor, CurrentCaller } from '../access/caller.decorator';
-import { Endpoint } from '../common/http/endpoint.decorator';
-import { accessTokenFrom } from './request-tokens';
+import { Endpoint } from '../http/endpoint.decorator';
+import { accessTokenFrom } from './tokens/request-tokens';
 import {
   ChangePasswordRequest,
   CheckTokenRequest,
@@ -17,10 +17,10 @@ import {
   LogoutRequest,
 } from './auth.dto';
 import { AuthService } from './auth.service';
-import { CheckTokenService } from './check-token.service';
-import { CookieTransportGuard, CurrentRefreshCookie } from './cookie-transport.guard';
-import type { RefreshCookie } from './refresh-cookie';
-import { SigningKeysService } from '../signing-keys/signing-keys.service';
+import { CheckTokenService } from './tokens/check-token.service';
+import { CookieTransportGuard, CurrentRefreshCookie } from './tokens/cookie-transport.guard';
+import type { RefreshCookie } from './tokens/refresh-cookie';
+import { SigningKeysService } from './signing-keys/signing-keys.service';
 
 /** Login, tokens and password changes. */
 @ApiTags('Authentication')

@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { EmailField, TextField } from '../common/http/fields';
-import { namedEnum } from '../common/named-enum';
-import { SessionResponse, TokenLimits, TransportField } from '../sessions/sessions.dto';
+import { EmailField, TextField } from '../http/fields/fields';
+import { namedEnum } from '../platform/named-enum';
+import { SessionResponse, TokenLimits, TransportField } from './sessions/sessions.dto';
 import { UserResponse } from '../users/users.dto';
 
 /** What a link sets. */

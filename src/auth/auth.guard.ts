@@ -9,14 +9,18 @@ import { callerOf } from '../access/caller.decorator';
 import { isFresh } from '../access/fresh';
 import { assertHolds, holds, missingPermission } from '../access/permissions';
 import { includesOwn } from '../access/token-grant';
-import { AppError, invalid } from '../common/errors/app-error';
-import { clientAddress } from '../common/ip';
-import { parseBody } from '../common/http/body-parsers';
-import { ApiKeysService } from '../api-keys/api-keys.service';
-import { accessTokenFrom, type ClientCredentials, clientCredentialsFrom, findAccessToken } from './request-tokens';
-import { ActorsService } from './actors.service';
-import { AddressLimitsService } from '../rate-limits/address-limits.service';
-import { VerifiedTokens } from './verified-tokens';
+import { AppError, invalid } from '../http/errors/app-error';
+import { clientAddress } from '../platform/ip';
+import { parseBody } from '../http/bodies/body-parsers';
+import { ApiKeysService } from '../access/api-keys/api-keys.service';
+import {
+  accessTokenFrom,
+  type ClientCredentials,
+  clientCredentialsFrom,
+  findAccessToken,
+} from './tokens/request-tokens';
+import { AddressLimitsService } from '../access/rate-limits/address-limits.service';
+import { actorIn, VerifiedTokens } from './tokens/verified-tokens';
 
 /**
  * Decides who may call a route. Rejects routes without `@Allow()` or `@Public()`.
@@ -27,8 +31,7 @@ export class AuthGuard extends PassportAuthGuard('jwt') implements CanActivate {
   constructor(
     private readonly reflector: Reflector,
     private readonly limits: AddressLimitsService,
-    private readonly verified: VerifiedTokens,
-    private readonly actors: ActorsService,
+    private readonly tokens: VerifiedTokens,
     private readonly apiKeys: ApiKeysService,
   ) {
     super();
@@ -76,8 +79,8 @@ export class AuthGuard extends PassportAuthGuard('jwt') implements CanActivate {
 
   private known(request: FastifyRequest): Actor | null {
     const token = findAccessToken(request);
-    const claims = token === null ? null : this.verified.find(token);
-    return claims === null ? null : this.actors.known(claims, () => callerOf(request));
+    const known = token === null ? null : this.tokens.known(token);
+    return known === null ? null : actorIn(known.login, callerOf(request));
   }
 
   private async admitUser(
@@ -87,7 +90,7 @@ export class AuthGuard extends PassportAuthGuard('jwt') implements CanActivate {
     context: ExecutionContext,
   ): Promise<boolean> {
     const actor = known ?? (await this.authenticate(rule, context, request));
-    admit(rule, request, needsReread(rule, actor) ? await this.actors.reread(actor) : actor);
+    admit(rule, request, needsReread(rule, actor) ? await this.tokens.reread(actor) : actor);
     if (rule.limit === 'login') await this.limits.countLogin(request);
     return true;
   }

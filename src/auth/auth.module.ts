@@ -1,35 +1,61 @@
 import { Module } from '@nestjs/common';
 import { JwtModule } from '@nestjs/jwt';
 import { PassportModule } from '@nestjs/passport';
-import { ApiKeysModule } from '../api-keys/api-keys.module';
-import { CredentialsModule } from '../credentials/credentials.module';
-import { EventsModule } from '../events/events.module';
-import { LoginsModule } from '../logins/logins.module';
-import { RateLimitsModule } from '../rate-limits/rate-limits.module';
-import { RolesModule } from '../roles/roles.module';
-import { SessionsModule } from '../sessions/sessions.module';
-import { SigningKeysModule } from '../signing-keys/signing-keys.module';
-import { UserMailsModule } from '../user-mails/user-mails.module';
+import { ApiKeysModule } from '../access/api-keys/api-keys.module';
+import { RateLimitsModule } from '../access/rate-limits/rate-limits.module';
+import { RolesModule } from '../access/roles/roles.module';
+import { EventsModule } from '../audit/events.module';
+import { JobsModule } from '../platform/jobs/jobs.module';
+import { UserMailsModule } from '../users/mails/user-mails.module';
 import { UsersModule } from '../users/users.module';
-import { AccessTokens } from './access-tokens';
-import { ActorsService } from './actors.service';
 import { AuthController } from './auth.controller';
 import { AuthService } from './auth.service';
-import { CheckTokenService } from './check-token.service';
-import { IntrospectionController } from './introspection.controller';
-import { IntrospectionService } from './introspection.service';
-import { PasskeyLoginsController } from './passkey-logins.controller';
 import { JwtStrategy } from './jwt.strategy';
-import { LoginResponses } from './login-responses';
+import { CurrentUserController } from './login/current-user.controller';
+import { CurrentUserService } from './login/current-user.service';
+import { ExpiredChallengesService } from './login/expired-challenges.service';
+import { LoginChallengesRepository } from './login/login-challenges.repository';
+import { LoginCompletionService } from './login/login-completion.service';
+import { LoginsRepository } from './login/logins.repository';
+import { LoginsService } from './login/logins.service';
+import { SecondStepService } from './login/second-step.service';
+import { CredentialsModule } from './passwords/credentials.module';
 import { ReauthenticationController } from './reauthentication.controller';
 import { ReauthenticationService } from './reauthentication.service';
-import { RefreshService } from './refresh.service';
 import { RefusedRequests } from './refused-requests';
-import { SecondFactorController } from './second-factor.controller';
-import { SecondFactorService } from './second-factor.service';
-import { VerifiedTokens } from './verified-tokens';
+import { EnrollmentCodesRepository } from './second-factors/codes/enrollment-codes.repository';
+import { EnrollmentCodesService } from './second-factors/codes/enrollment-codes.service';
+import { FactorChangesService } from './second-factors/factor-changes.service';
+import { FactorEnrollmentService } from './second-factors/factor-enrollment.service';
+import { FactorOwnersRepository } from './second-factors/factor-owners.repository';
+import { FactorProofsService } from './second-factors/factor-proofs.service';
+import { FactorsController } from './second-factors/factors.controller';
+import { FactorsRepository } from './second-factors/factors.repository';
+import { FactorsService } from './second-factors/factors.service';
+import { PasskeyLoginsController } from './second-factors/passkeys/passkey-logins.controller';
+import { PasskeyLoginsService } from './second-factors/passkeys/passkey-logins.service';
+import { PasskeysController } from './second-factors/passkeys/passkeys.controller';
+import { PasskeysRepository } from './second-factors/passkeys/passkeys.repository';
+import { PasskeysService } from './second-factors/passkeys/passkeys.service';
+import { SecondFactorController } from './second-factors/second-factor.controller';
+import { SecondFactorService } from './second-factors/second-factor.service';
+import { UserFactorsController } from './second-factors/user-factors.controller';
+import { SessionsModule } from './sessions/sessions.module';
+import { SigningKeysModule } from './signing-keys/signing-keys.module';
+import { AccessTokens } from './tokens/access-tokens';
+import { ActivityNotes } from './tokens/activity-notes.service';
+import { CheckTokenService } from './tokens/check-token.service';
+import { IntrospectionController } from './tokens/introspection.controller';
+import { IntrospectionService } from './tokens/introspection.service';
+import { LiveLoginsRepository } from './tokens/live-logins.repository';
+import { LiveLoginsService } from './tokens/live-logins.service';
+import { RefreshService } from './tokens/refresh.service';
+import { RememberedActorsService } from './tokens/remembered-actors.service';
+import { VerifiedTokens } from './tokens/verified-tokens';
+import { UserAccountController } from './user-security/user-account.controller';
+import { UserAccountService } from './user-security/user-account.service';
 
-/** Logs users in and out, checks tokens, and guards every route. */
+/** Logs users in and out, manages second factors, checks tokens, and guards every route. */
 @Module({
   imports: [
     JwtModule.register({}),
@@ -37,7 +63,7 @@ import { VerifiedTokens } from './verified-tokens';
     ApiKeysModule,
     CredentialsModule,
     EventsModule,
-    LoginsModule,
+    JobsModule,
     RateLimitsModule,
     RolesModule,
     SessionsModule,
@@ -51,21 +77,56 @@ import { VerifiedTokens } from './verified-tokens';
     ReauthenticationController,
     SecondFactorController,
     PasskeyLoginsController,
+    CurrentUserController,
+    FactorsController,
+    PasskeysController,
+    UserFactorsController,
+    UserAccountController,
   ],
   providers: [
     AccessTokens,
-    ActorsService,
+    ActivityNotes,
     AuthService,
     CheckTokenService,
+    CurrentUserService,
+    EnrollmentCodesRepository,
+    EnrollmentCodesService,
+    ExpiredChallengesService,
+    FactorChangesService,
+    FactorEnrollmentService,
+    FactorOwnersRepository,
+    FactorProofsService,
+    FactorsRepository,
+    FactorsService,
     IntrospectionService,
     JwtStrategy,
-    LoginResponses,
+    LiveLoginsRepository,
+    LiveLoginsService,
+    LoginChallengesRepository,
+    LoginCompletionService,
+    LoginsRepository,
+    LoginsService,
+    PasskeyLoginsService,
+    PasskeysRepository,
+    PasskeysService,
     ReauthenticationService,
     RefreshService,
     RefusedRequests,
+    RememberedActorsService,
     SecondFactorService,
+    SecondStepService,
+    UserAccountService,
     VerifiedTokens,
   ],
-  exports: [ActorsService, AuthService, RefusedRequests, VerifiedTokens],
+  exports: [
+    EnrollmentCodesService,
+    FactorChangesService,
+    FactorsService,
+    LiveLoginsService,
+    LoginsService,
+    RefusedRequests,
+    RememberedActorsService,
+    VerifiedTokens,
+  ],
 })
 export class AuthModule {}

@@ -2,17 +2,16 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Actor, Caller } from '../access/actor';
 import { type Admission, singleWrites, workOwnerOf } from '../access/admission';
 import { includesOwn } from '../access/token-grant';
-import { AppError, invalid } from '../common/errors/app-error';
-import { CredentialsService } from '../credentials/credentials.service';
-import { LoginsService } from '../logins/logins.service';
-import { SessionsService } from '../sessions/sessions.service';
+import { AppError, invalid } from '../http/errors/app-error';
+import { CredentialsService } from './passwords/credentials.service';
+import { LoginsService } from './login/logins.service';
+import { SessionsService } from './sessions/sessions.service';
 import { UserPasswordsService } from '../users/user-passwords.service';
-import type { UserResponse } from '../users/users.dto';
-import { AccessTokens } from './access-tokens';
+import { AccessTokens } from './tokens/access-tokens';
 import type { LoginRequest, LoginResponse, LogoutRequest } from './auth.dto';
-import { LoginResponses } from './login-responses';
-import { assertAtMostOne } from './only-one';
-import type { RefreshCookie } from './refresh-cookie';
+import { assertAtMostOne } from './login/only-one';
+import type { RefreshCookie } from './tokens/refresh-cookie';
+import { VerifiedTokens } from './tokens/verified-tokens';
 
 /** Logs users in and out, and changes their passwords. */
 @Injectable()
@@ -22,8 +21,8 @@ export class AuthService {
     private readonly passwords: UserPasswordsService,
     private readonly credentials: CredentialsService,
     private readonly sessions: SessionsService,
-    private readonly responses: LoginResponses,
     private readonly tokens: AccessTokens,
+    private readonly verified: VerifiedTokens,
     @Inject(singleWrites) private readonly writes: Admission,
   ) {}
 
@@ -40,9 +39,8 @@ export class AuthService {
   async login(request: LoginRequest, caller: Caller, cookie: RefreshCookie | null): Promise<LoginResponse> {
     const { login, password } = request;
     const result = await this.logins.login(login, password, this.tokens.limited(caller, request));
-    if (result === null) throw new AppError('auth.invalid_credentials');
     if ('challenge' in result) throw new AppError('auth.second_factor_required', { members: { ...result } });
-    return this.responses.of(result, cookie);
+    return this.tokens.respond(result, cookie);
   }
 
   /**
@@ -57,20 +55,9 @@ export class AuthService {
     cookie: RefreshCookie | null,
   ): Promise<void> {
     assertAtMostOne({ transport, refresh_token });
-    const session_id = await this.sessionToEnd(access_token, cookie === null ? refresh_token : cookie.read());
+    const session_id = this.sessionToEnd(access_token, cookie === null ? refresh_token : cookie.read());
     await this.sessions.endCurrent(caller, session_id);
     cookie?.remove();
-  }
-
-  /**
-   * Verifies the password of the actor before a sensitive change. The change must compare
-   * `password_changed_at` of the returned user: a reset in between must win.
-   * @throws auth.wrong_current_password, auth.too_many_attempts, service.overloaded
-   */
-  async verifyOwn(actor: Actor, password: string): Promise<UserResponse> {
-    const user = await this.logins.verifyOwn(actor, password);
-    if (user === null) throw new AppError('auth.wrong_current_password');
-    return user;
   }
 
   /**
@@ -80,7 +67,7 @@ export class AuthService {
    * @throws request.invalid, request.rate_limited
    */
   async changePassword(actor: Actor, current_password: string, new_password: string): Promise<void> {
-    const verified = await this.verifyOwn(actor, current_password);
+    const verified = await this.logins.verifyOwn(actor, current_password);
     const pointer = '/new_password';
     // eslint-disable-next-line house/secret-compares -- the caller sent both
     if (new_password === current_password)
@@ -92,12 +79,12 @@ export class AuthService {
     await this.writes.run(workOwnerOf(actor), set);
   }
 
-  private async sessionToEnd(access_token: string | null, refresh_token: string | undefined): Promise<string> {
+  private sessionToEnd(access_token: string | null, refresh_token: string | undefined): string {
     const session_id = refresh_token === undefined ? null : this.sessions.sessionOf(refresh_token);
     if (session_id !== null) return session_id;
     if (access_token === null)
       throw new AppError(refresh_token === undefined ? 'auth.token_missing' : 'auth.token_invalid');
-    const { aud, sid } = await this.tokens.verify(access_token);
+    const { aud, sid } = this.verified.claimsOf(access_token);
     if (!includesOwn(aud)) throw new AppError('auth.token_invalid');
     return sid;
   }

@@ -3,51 +3,33 @@ import { PassportStrategy } from '@nestjs/passport';
 import type { FastifyRequest } from 'fastify';
 import { Strategy } from 'passport-jwt';
 import type { Actor } from '../access/actor';
+import { AppError } from '../http/errors/app-error';
 import { callerOf } from '../access/caller.decorator';
-import { accessTokenFrom } from './request-tokens';
-import { AccessTokens } from './access-tokens';
-import { ActorsService } from './actors.service';
-import { VerifiedTokens } from './verified-tokens';
+import { accessTokenFrom } from './tokens/request-tokens';
+import { actorIn, VerifiedTokens } from './tokens/verified-tokens';
 
-/** Verifies an access token and resolves its actor, if the guard cannot do so from memory. */
+/** Authenticates a request by its access token, if the guard cannot do so from memory. */
 @Injectable()
 export class JwtStrategy extends PassportStrategy(Strategy, 'jwt') {
-  constructor(
-    private readonly tokens: AccessTokens,
-    private readonly actors: ActorsService,
-    private readonly verified: VerifiedTokens,
-  ) {
-    const { algorithms, issuer, audience, clockTolerance } = tokens.rules;
+  constructor(private readonly tokens: VerifiedTokens) {
     super({
       jwtFromRequest: (request: unknown) => accessTokenFrom(request as FastifyRequest),
-      secretOrKeyProvider: (_request, token: string, done) => {
-        try {
-          done(null, tokens.keyFor(token) as never);
-        } catch (error) {
-          done(error);
-        }
-      },
-      algorithms,
-      issuer,
-      audience,
-      jsonWebTokenOptions: { clockTolerance },
-      passReqToCallback: true,
+      // Never called, because `authenticate` verifies the token. Would reject every token.
+      secretOrKeyProvider: (_request, _token, done) => done(new AppError('auth.token_invalid')),
     });
   }
 
-  /** Starts the verification for Passport. A failure to load keys does not make a token invalid. */
-  override authenticate(request: Parameters<Strategy['authenticate']>[0], options?: unknown): void {
-    const token = accessTokenFrom(request as unknown as FastifyRequest) ?? '';
-    this.tokens.learnKey(token).then(
-      () => super.authenticate(request, options),
+  /** Passes the actor to Passport. A failure to load keys does not make a token invalid. */
+  override authenticate(request: unknown): void {
+    this.validate(request as FastifyRequest).then(
+      (actor) => this.success(actor),
       (error: unknown) => this.error(error as Error),
     );
   }
 
-  /** Returns the actor, after Passport verified signature, issuer, audience and expiry. */
-  async validate(request: FastifyRequest, payload: unknown): Promise<Actor> {
-    const claims = this.tokens.claimsOf(payload);
-    this.verified.remember(accessTokenFrom(request) as string, claims);
-    return this.actors.get(claims, callerOf(request));
+  /** Returns the actor of the token of a request. @throws auth.token_invalid */
+  async validate(request: FastifyRequest): Promise<Actor> {
+    const { login } = await this.tokens.verify(accessTokenFrom(request) ?? '');
+    return actorIn(login, callerOf(request));
   }
 }

@@ -3,11 +3,11 @@ import { ApiTags } from '@nestjs/swagger';
 import type { Actor } from '../access/actor';
 import { Allow } from '../access/allow.decorator';
 import { CurrentActor } from '../access/caller.decorator';
-import { Endpoint } from '../common/http/endpoint.decorator';
-import { PasskeyOptionsService } from '../logins/factors/passkey-options.service';
-import { PasskeyOptionsResponse } from '../logins/factors/passkeys.dto';
+import { Endpoint } from '../http/endpoint.decorator';
+import { PasskeyOptionsResponse } from './second-factors/passkeys/passkeys.dto';
+import { PasskeysService } from './second-factors/passkeys/passkeys.service';
 import { ReauthenticationService } from './reauthentication.service';
-import { ReauthenticateRequest, ReauthenticateResponse } from './second-factor.dto';
+import { ReauthenticateRequest, ReauthenticateResponse } from './second-factors/second-factor.dto';
 
 /** Authentication within a session, before sensitive operations. */
 @ApiTags('Authentication')
@@ -15,7 +15,7 @@ import { ReauthenticateRequest, ReauthenticateResponse } from './second-factor.d
 export class ReauthenticationController {
   constructor(
     private readonly reauthentication: ReauthenticationService,
-    private readonly options: PasskeyOptionsService,
+    private readonly passkeys: PasskeysService,
   ) {}
 
   /** Authenticate again in the current session */
@@ -54,7 +54,7 @@ export class ReauthenticationController {
     errors: ['request.not_found'],
     withoutBody: true,
   })
-  createReauthenticationOptions(@CurrentActor() actor: Actor): Promise<PasskeyOptionsResponse> {
-    return this.options.forReauthentication(actor);
+  createReauthenticationOptions(@CurrentActor() { user_id, session_id }: Actor): Promise<PasskeyOptionsResponse> {
+    return this.passkeys.requestOptions({ purpose: 'reauthentication', user_id, context: session_id });
   }
 }

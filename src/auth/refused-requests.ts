@@ -1,13 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { callerOf } from '../access/caller.decorator';
-import type { AppError } from '../common/errors/app-error';
-import { errorKind } from '../common/errors/error-codes';
-import { CONFIG, type Config } from '../config/config';
-import { AddressLimitsService } from '../rate-limits/address-limits.service';
-import { ActorsService } from './actors.service';
-import { findAccessToken } from './request-tokens';
-import { VerifiedTokens } from './verified-tokens';
+import type { AppError } from '../http/errors/app-error';
+import { errorKind } from '../http/errors/error-codes';
+import { CONFIG, type Config } from '../platform/config/config';
+import { AddressLimitsService } from '../access/rate-limits/address-limits.service';
+import { findAccessToken } from './tokens/request-tokens';
+import { VerifiedTokens } from './tokens/verified-tokens';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -27,8 +25,7 @@ const exempt = /^\/(?:health\/|metrics$|console(?:\/|$)|\.well-known\/jwks\.json
 export class RefusedRequests {
   constructor(
     private readonly limits: AddressLimitsService,
-    private readonly verified: VerifiedTokens,
-    private readonly actors: ActorsService,
+    private readonly tokens: VerifiedTokens,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
@@ -51,7 +48,6 @@ export class RefusedRequests {
     if (errorKind(error.code).status >= 500 || exempt.test(url.slice(this.config.BASE_PATH.length))) return true;
     const { token: checked } = (request.body ?? {}) as { token?: unknown };
     const token = checked === undefined ? findAccessToken(request) : null;
-    const claims = token === null ? null : this.verified.find(token);
-    return claims !== null && this.actors.known(claims, () => callerOf(request)) !== null;
+    return token !== null && this.tokens.known(token) !== null;
   }
 }

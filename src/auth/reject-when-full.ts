@@ -1,7 +1,7 @@
 import type { FastifyInstance, preValidationHookHandler } from 'fastify';
-import { AppError } from '../common/errors/app-error';
-import { logins } from '../logins/logins.metrics';
-import type { LoginsService } from '../logins/logins.service';
+import { AppError } from '../http/errors/app-error';
+import { logins } from './login/logins.metrics';
+import type { LoginsService } from './login/logins.service';
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
-import { currentTime } from '../common/clock';
-import { CONFIG, type Config, serviceUrl } from '../config/config';
-import { FirstAdministrator } from '../recovery/first-administrator.service';
+import { currentTime } from '../platform/clock';
+import { CONFIG, type Config, serviceUrl } from '../platform/config/config';
+import { FirstAdministrator } from '../auth/recovery/first-administrator.service';
 import { withApplication } from './application';
 
 /**

@@ -1,5 +1,5 @@
-import { FactorUpkeepService } from '../credentials/factors/factor-upkeep.service';
-import { CONFIG, type Config } from '../config/config';
+import { FactorsService } from '../auth/second-factors/factors.service';
+import { CONFIG, type Config } from '../platform/config/config';
 import { withApplication } from './application';
 
 /**
@@ -9,7 +9,7 @@ import { withApplication } from './application';
 export async function appSecret(args: string[]): Promise<void> {
   if (args.length > 0) throw new Error('app-secret takes no arguments.');
   await withApplication(async (app) => {
-    const undecryptable = await app.get(FactorUpkeepService).encryptAgain();
+    const undecryptable = await app.get(FactorsService).encryptAgain();
     console.log(describe(undecryptable, app.get<Config>(CONFIG)));
   });
 }

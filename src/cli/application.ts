@@ -1,7 +1,7 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { AppModule } from '../app.module';
-import { prepareDatabase } from '../database/migrate';
+import { prepareDatabase } from '../platform/database/migrate';
 import { configWithDatabase } from './database-url';
 
 /** Migrates the database and runs work with the services of the application, without a server. */

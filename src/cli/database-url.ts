@@ -1,6 +1,6 @@
-import { type Config, loadConfig, withDatabase } from '../config/config';
-import { withStoredAddress } from '../config/running-address';
-import { findEmbeddedPostgres, startEmbeddedPostgres } from '../embedded-postgres/embedded-postgres';
+import { type Config, loadConfig, withDatabase } from '../platform/config/config';
+import { withStoredAddress } from '../platform/config/running-address';
+import { findEmbeddedPostgres, startEmbeddedPostgres } from '../platform/embedded-postgres/embedded-postgres';
 
 /**
  * Returns the configuration with a reachable database for a command.

@@ -6,11 +6,11 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { ownPermissions } from '../access/permissions';
 import { AppModule } from '../app.module';
-import { errorCodes } from '../common/errors/error-codes';
-import { loadConfig } from '../config/config';
-import { secretSettings, settings } from '../config/settings';
-import { createDocument } from '../docs/document';
-import { eventCatalogue } from '../events/event-catalogue';
+import { errorCodes } from '../http/errors/error-codes';
+import { loadConfig } from '../platform/config/config';
+import { secretSettings, settings } from '../platform/config/settings';
+import { createDocument } from '../http/docs/document';
+import { eventCatalogue, type EventDefinition, type EventType, targetOf } from '../audit/event-catalogue';
 import { runCommand } from './run-command';
 
 /** Writes the generated files. With `--check`, fails if a generated file is outdated. */
@@ -62,7 +62,8 @@ function errorsPage(): string {
   );
   return page(
     'Error codes',
-    'Every error response is `application/problem+json` (RFC 9457). Its `code` is listed here and never changes.',
+    'Every error response is `application/problem+json` (RFC 9457). Its `code` is listed here and never changes. ' +
+      'In `errors`, `params` contains the values of `detail`, so that clients can translate errors by `code`.',
     ['code', 'status', 'title', 'meaning'],
     rows,
   );
@@ -81,9 +82,9 @@ function permissionsPage(): string {
 
 function eventsPage(): string {
   const list = (keys: readonly string[]) => (keys.length === 0 ? '–' : keys.map((key) => `\`${key}\``).join(', '));
-  const rows = Object.entries(eventCatalogue).map(
-    ([type, { target, meaning, personal, impersonal }]) =>
-      `| \`${type}\` | \`${target}\` | ${meaning} | ${list(impersonal)} | ${list(personal)} |`,
+  const rows = Object.entries<EventDefinition>(eventCatalogue).map(
+    ([type, { meaning, personal = [], impersonal = [] }]) =>
+      `| \`${type}\` | \`${targetOf(type as EventType)}\` | ${meaning} | ${list(impersonal)} | ${list(personal)} |`,
   );
   return [
     '# Events',

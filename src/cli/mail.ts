@@ -1,11 +1,11 @@
 import { parseArgs } from 'node:util';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { canonicalEmail, isEmailAddress } from '../common/http/email-address';
-import { type Config, loadConfig } from '../config/config';
-import { ConfigModule } from '../config/config.module';
-import { MailModule } from '../mail/mail.module';
-import { MailService, type SentMail } from '../mail/mail.service';
+import { canonicalEmail, isEmailAddress } from '../http/fields/email-address';
+import { type Config, loadConfig } from '../platform/config/config';
+import { ConfigModule } from '../platform/config/config.module';
+import { MailModule } from '../platform/mail/mail.module';
+import { MailService, type SentMail } from '../platform/mail/mail.service';
 
 /** Contains only the modules that send mails, because the command needs no database. */
 @Module({})

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { prepareDatabase } from '../database/migrate';
+import { prepareDatabase } from '../platform/database/migrate';
 import { configWithDatabase } from './database-url';
 
 /** Applies all pending migrations. */

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { type RotationResult, SigningKeyRotation } from '../signing-keys/signing-key-rotation.service';
+import { type RotationResult, SigningKeyRotation } from '../auth/signing-keys/signing-key-rotation.service';
 import { withApplication } from './application';
 
 /** Creates the next signing key and prints the result. */
@@ -8,13 +8,12 @@ export async function rotateKeys(args: string[]): Promise<void> {
   await withApplication(async (app) => console.log(describe(await app.get(SigningKeyRotation).rotate(values))));
 }
 
-function describe({ done, kid, signs_from, revoked }: RotationResult): string {
+function describe({ created, kid, signs_from, revoked }: RotationResult): string {
   const time = signs_from.toISOString();
   if (revoked > 0) {
     const others = revoked === 1 ? '1 other key is' : `${revoked} other keys are`;
     return `The new key ${kid} signs. ${others} revoked. Sessions continue after a refresh of their access tokens.`;
   }
-  if (done === 'none') return `Nothing to do: the key ${kid} is already scheduled and signs from ${time} on.`;
-  const key = done === 'created' ? `The new key ${kid}` : `The key ${kid}, which was scheduled for later,`;
-  return `${key} signs from ${time} on. Existing tokens stay valid until they expire.`;
+  if (!created) return `Nothing to do: the key ${kid} is already scheduled and signs from ${time} on.`;
+  return `The new key ${kid} signs from ${time} on. Existing tokens stay valid until they expire.`;
 }

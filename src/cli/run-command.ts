@@ -1,4 +1,4 @@
-import { explainStartFault } from '../start-fault';
+import { explainStartFault } from '../process/start-fault';
 
 /** Runs a command and exits with status 0, or prints its error and exits with status 1. */
 export function runCommand(command: () => Promise<void>): void {

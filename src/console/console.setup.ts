@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import fastifyStatic from '@fastify/static';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { AppError } from '../common/errors/app-error';
-import { projectPath } from '../common/project';
-import { mintToken } from '../common/random';
+import { AppError } from '../http/errors/app-error';
+import { projectPath } from '../platform/project';
+import { mintToken } from '../platform/random';
 
 /** Placeholders in `web/index.html`, which the service replaces. */
 const baseMark = '<!--base-->';

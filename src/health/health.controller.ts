@@ -1,7 +1,7 @@
 import { Controller, Get, Head } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { Public } from '../access/allow.decorator';
-import { Endpoint } from '../common/http/endpoint.decorator';
+import { Endpoint } from '../http/endpoint.decorator';
 import { HealthResponse, ReadinessResponse } from './health.dto';
 import { HealthService } from './health.service';
 

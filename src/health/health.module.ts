@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { Drain } from '../common/http/drain';
+import { Drain } from '../http/drain';
 import { HealthController } from './health.controller';
 import { HealthRepository } from './health.repository';
 import { HealthService } from './health.service';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { sql } from '../common/query/sql';
-import { Database } from '../database/database';
+import { sql } from '../http/lists/sql';
+import { Database } from '../platform/database/database';
 
 /** SQL of the health checks. */
 @Injectable()

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { monotonicMs } from '../common/clock';
-import { AppError } from '../common/errors/app-error';
-import { Drain } from '../common/http/drain';
-import { version } from '../common/project';
-import { within } from '../common/within';
-import { Notifications } from '../database/notifications.service';
+import { monotonicMs } from '../platform/clock';
+import { AppError } from '../http/errors/app-error';
+import { Drain } from '../http/drain';
+import { version } from '../platform/project';
+import { within } from '../platform/within';
+import { Notifications } from '../platform/database/notifications.service';
 import type { HealthResponse, ReadinessResponse } from './health.dto';
 import { HealthRepository } from './health.repository';
 

@@ -2,9 +2,9 @@ import { Controller, Get, Head, Headers, Inject, Res } from '@nestjs/common';
 import { ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Public } from '../access/allow.decorator';
-import { Endpoint } from '../common/http/endpoint.decorator';
-import { name, version } from '../common/project';
-import { CONFIG, type Config, consoleUrl, serviceUrl } from '../config/config';
+import { Endpoint } from '../http/endpoint.decorator';
+import { name, version } from '../platform/project';
+import { CONFIG, type Config, consoleUrl, serviceUrl } from '../platform/config/config';
 import { ServiceResponse } from './health.dto';
 
 /** Responds at the root with the name, the version and the links of the service. */

@@ -4,7 +4,7 @@ import type { Actor } from '../access/actor';
 import { Allow } from '../access/allow.decorator';
 import { CurrentActor } from '../access/caller.decorator';
 import { LongWork } from '../access/long-work.decorator';
-import { Endpoint } from '../common/http/endpoint.decorator';
+import { Endpoint } from '../http/endpoint.decorator';
 import { type Overview, StatsService } from './stats.service';
 import { OverviewResponse } from './stats.dto';
 

@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { namedEnum } from '../common/named-enum';
+import { namedEnum } from '../platform/named-enum';
 import type { UserResponse } from '../users/users.dto';
 
 /** What needs attention. */

@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { JobsModule } from '../jobs/jobs.module';
+import { JobsModule } from '../platform/jobs/jobs.module';
 import { StatsRepository } from './stats.repository';
 import { StatsService } from './stats.service';
 import { StatsController } from './stats.controller';

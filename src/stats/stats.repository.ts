@@ -1,14 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '../access/scope';
 import { visibleTo } from '../access/scope.sql';
-import { activeKey, visibleKeys } from '../api-keys/api-key-list.sql';
-import { sql, type SqlFragment } from '../common/query/sql';
-import type { Answered } from '../common/times';
-import { advisoryLocks } from '../common/advisory-locks';
-import { Database } from '../database/database';
-import { type OperationReader, visibleOperations } from '../operations/operation-list.sql';
-import { liveSession } from '../sessions/session-list.sql';
-import { mailListSql } from '../user-mails/mail-list.sql';
+import { activeKey, visibleKeys } from '../access/api-keys/api-key-list.sql';
+import { sql, type SqlFragment } from '../http/lists/sql';
+import type { Answered } from '../platform/times';
+import { advisoryLocks } from '../platform/advisory-locks';
+import { Database } from '../platform/database/database';
+import { type OperationReader, visibleOperations } from '../users/operations/operations.sql';
+import { liveSession } from '../auth/sessions/session-list.sql';
+import { mailListSql } from '../users/mails/mail-list.sql';
 import { mustEnrollSql } from '../users/user-list.sql';
 import type { LoginCountEntity, OverviewCountEntity } from './overview-count.entity';
 

@@ -2,9 +2,9 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
 import type { Actor } from '../access/actor';
 import { holds } from '../access/permissions';
-import type { Answered } from '../common/times';
-import { JobsService } from '../jobs/jobs.service';
-import { operationReader } from '../operations/operations.service';
+import type { Answered } from '../platform/times';
+import { JobsService } from '../platform/jobs/jobs.service';
+import { operationReader } from '../users/operations/operations.service';
 import { type LoginCount, type OverviewCount, StatsRepository } from './stats.repository';
 import type { AttentionResponse, OverviewResponse, UserCountResponse } from './stats.dto';
 

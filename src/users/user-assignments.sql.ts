@@ -1,6 +1,6 @@
-import { joinSql, rawSql, sql, type SqlFragment } from '../common/query/sql';
-import { recordedBetween } from '../events/events.sql';
-import type { UndoAction, UserAction, UserChange } from './user-change';
+import { joinSql, rawSql, sql, type SqlFragment } from '../http/lists/sql';
+import { recordedBetween } from '../audit/events.sql';
+import type { UndoAction, UserAction, UserChange } from './changes/user-change';
 import { storedValue, userFields, userFieldsWith } from './user-fields';
 import type { UserEntity } from './user.entity';
 import { networksSql } from './users.sql';

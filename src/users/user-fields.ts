@@ -29,7 +29,23 @@ export interface UserField {
   table?: 'user_logins' | 'user_seen';
   /** set for fields of import and export files */
   cell?: CellForm;
+  /** set for text fields with a copy in `user_search`: the meaning of their filter */
+  filter?: string;
+  /** text of `user_search` that contains the field: `names` is found by `q`, `others` is not */
+  searched?: 'names' | 'others';
 }
+
+/** Properties of the texts that users may change for themselves. */
+const ownText = {
+  type: 'text',
+  personal: true,
+  creatable: true,
+  change: 'as_given',
+  self_changeable: true,
+  cell: 'text',
+} as const;
+/** Properties of the fields that a bulk change and a new user can contain. */
+const shared = { creatable: true, bulk_changeable: true } as const;
 
 /**
  * Defines the fields of the user record, in the order of responses and files.
@@ -42,94 +58,22 @@ export const userFields = {
   email: { type: 'text', personal: true, identifying: true, creatable: true, change: 'computed', cell: 'text' },
   email_pending: { type: 'text', personal: true, identifying: true },
   email_verified_at: { type: 'timestamptz', personal: true, cell: 'time' },
-  first_name: {
-    type: 'text',
-    personal: true,
-    identifying: true,
-    creatable: true,
-    empty: '',
-    change: 'as_given',
-    self_changeable: true,
-    cell: 'text',
-  },
-  last_name: {
-    type: 'text',
-    personal: true,
-    identifying: true,
-    creatable: true,
-    empty: '',
-    change: 'as_given',
-    self_changeable: true,
-    cell: 'text',
-  },
-  phone: {
-    type: 'text',
-    personal: true,
-    identifying: true,
-    creatable: true,
-    change: 'as_given',
-    self_changeable: true,
-    cell: 'text',
-  },
-  job_title: {
-    type: 'text',
-    personal: true,
-    identifying: true,
-    creatable: true,
-    change: 'as_given',
-    self_changeable: true,
-    cell: 'text',
-  },
-  locale: {
-    type: 'text',
-    personal: true,
-    creatable: true,
-    change: 'as_given',
-    self_changeable: true,
-    bulk_changeable: true,
-    cell: 'code',
-  },
-  timezone: {
-    type: 'text',
-    personal: true,
-    creatable: true,
-    change: 'as_given',
-    self_changeable: true,
-    bulk_changeable: true,
-    cell: 'code',
-  },
+  first_name: { ...ownText, identifying: true, empty: '', filter: 'First name', searched: 'names' },
+  last_name: { ...ownText, identifying: true, empty: '', filter: 'Last name', searched: 'names' },
+  phone: { ...ownText, identifying: true, filter: 'Phone number', searched: 'others' },
+  job_title: { ...ownText, identifying: true, filter: 'Job title', searched: 'names' },
+  department: { ...ownText, bulk_changeable: true, filter: 'Department', searched: 'names' },
+  locale: { ...ownText, bulk_changeable: true, cell: 'code', filter: 'Language', searched: 'others' },
+  timezone: { ...ownText, bulk_changeable: true, cell: 'code', filter: 'Time zone', searched: 'others' },
   carrier_id: { type: 'text', creatable: true, cell: 'text' },
-  carrier_scope: { type: 'text[]', creatable: true, change: 'as_given', bulk_changeable: true, cell: 'list' },
-  roles: { type: 'text[]', creatable: true, empty: [], change: 'computed', bulk_changeable: true, cell: 'list' },
-  status: { type: 'text', creatable: true, change: 'as_given', bulk_changeable: true, cell: 'code' },
-  allowed_ips: {
-    type: 'cidr[]',
-    personal: true,
-    creatable: true,
-    empty: [],
-    change: 'computed',
-    bulk_changeable: true,
-    cell: 'list',
-  },
-  attributes: {
-    type: 'jsonb',
-    personal: true,
-    creatable: true,
-    empty: {},
-    change: 'computed',
-    bulk_changeable: true,
-    cell: 'json',
-  },
-  must_change_password: {
-    type: 'boolean',
-    creatable: true,
-    empty: false,
-    change: 'as_given',
-    bulk_changeable: true,
-    cell: 'boolean',
-  },
+  carrier_scope: { ...shared, type: 'text[]', change: 'as_given', cell: 'list' },
+  roles: { ...shared, type: 'text[]', empty: [], change: 'computed', cell: 'list' },
+  status: { ...shared, type: 'text', change: 'as_given', cell: 'code' },
+  allowed_ips: { ...shared, type: 'cidr[]', personal: true, empty: [], change: 'computed', cell: 'list' },
+  attributes: { ...shared, type: 'jsonb', personal: true, empty: {}, change: 'computed', cell: 'json' },
+  must_change_password: { ...shared, type: 'boolean', empty: false, change: 'as_given', cell: 'boolean' },
   second_factors: { type: 'text[]' },
-  second_factor_required_from: { type: 'timestamptz', creatable: true, change: 'as_given', bulk_changeable: true },
+  second_factor_required_from: { ...shared, type: 'timestamptz', change: 'as_given' },
   created_at: { type: 'timestamptz', cell: 'time' },
   created_by: { type: 'uuid' },
   updated_at: { type: 'timestamptz' },
@@ -160,10 +104,19 @@ export function userFieldsWith<Properties extends keyof UserField>(
   return names.filter((name) => properties.every((property) => property in userFields[name])) as never[];
 }
 
+/** Returns what `render` makes of each field that has a copy in `user_search`. */
+export function searchedFields<Result>(
+  render: (name: string, field: UserField & Required<Pick<UserField, 'filter' | 'searched'>>) => Result,
+): Record<string, Result> {
+  const names = userFieldsWith('filter', 'searched');
+  return Object.fromEntries(names.map((name) => [name, render(name, userFields[name])]));
+}
+
 /** Returns the stored value of a field: the given one, or the empty value of the field. */
 export function storedValue(name: keyof Fields, value: unknown): unknown {
   const { empty = null }: UserField = userFields[name];
-  return value ?? empty;
+  // An empty text clears a field that can be null.
+  return value === '' ? empty : (value ?? empty);
 }
 
 /** Returns the values of a new user: the given ones, and the empty value of each other field. */

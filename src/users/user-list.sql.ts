@@ -1,6 +1,7 @@
-import type { FieldSql, FilterSql, Reach } from '../common/query/filter.sql';
-import type { ListSql } from '../common/query/page';
-import { joinSql, rawSql, sql, type SqlFragment } from '../common/query/sql';
+import type { FieldSql, FilterSql, Reach, SqlPiece } from '../http/lists/filter.sql';
+import type { ListSql } from '../http/lists/page';
+import { joinSql, rawSql, sql, type SqlFragment } from '../http/lists/sql';
+import { searchedFields } from './user-fields';
 import { userFilter, userList } from './user-list';
 
 const onlineWithin = rawSql(`interval '5 minutes'`);
@@ -23,12 +24,13 @@ export const activityJoins = {
   user_seen: 'join user_seen on user_seen.user_id = users.user_id',
 };
 
-/** Matches text within the part of `names` or `others` that lies between two delimiters. */
-function partLike(column: 'names' | 'others', start: string, end: string): FieldSql['like'] {
-  const condition = (value: string) => sql`
-    user_search.${rawSql(column)} like ${`${start}%`}::text || search_text(${value}) || ${`%${end}`}::text`;
-  return { condition, reach: inSearch };
-}
+/** Finds users by trigrams. `names` and `others` contain several columns in one text each. */
+const inTexts = (column: 'names' | 'others') => ({
+  likeCandidates: (value: string): SqlPiece => ({
+    condition: sql`user_search.${rawSql(column)} like '%' || search_text(${value}) || '%'`,
+    reach: inSearch,
+  }),
+});
 
 // The roles are read once per statement.
 const roleRequiresSecondFactor =
@@ -58,18 +60,15 @@ const fields: Record<string, FieldSql> = {
   user_type: {
     equals: (value) => rawSql(value === 'system' ? 'users.carrier_id is null' : 'users.carrier_id is not null'),
   },
-  name: { like: partLike('names', ' ', ',%') },
-  email: { like: partLike('names', '%, ', ';%') },
-  first_name: { column: 'user_search.first_name', reach: inSearch, like: partLike('names', '%; ', ':%') },
-  last_name: { column: 'user_search.last_name', reach: inSearch, like: partLike('names', '%: ', '.%') },
-  phone: { column: 'user_search.phone', reach: inSearch, like: partLike('others', ' ', ',%') },
-  // `names` ends with the job title only where it is set.
-  job_title: { column: 'user_search.job_title', reach: inSearch, like: partLike('names', '%. ', '!') },
-  locale: { column: 'user_search.locale', reach: inSearch, like: partLike('others', '%; ', ':%') },
-  timezone: { column: 'user_search.timezone', reach: inSearch, like: partLike('others', '%: ', '.') },
-  carrier_id: { like: partLike('others', '%, ', ';%') },
+  name: inTexts('names'),
+  email: inTexts('names'),
+  ...searchedFields((name, { searched }) => ({
+    column: `user_search.${name}`,
+    reach: inSearch,
+    ...inTexts(searched),
+  })),
+  carrier_id: inTexts('others'),
   role: {
-    guessed: true,
     equals: (value) => sql`users.roles @> array[${value}::text]`,
     equalsAny: (values) => sql`users.roles && ${values}::text[]`,
   },
@@ -82,7 +81,6 @@ const fields: Record<string, FieldSql> = {
     equals: (value) => rawSql(`users.second_factors ${value === true ? '<>' : '='} '{}'`),
   },
   must_enroll_second_factor: {
-    guessed: true,
     equals: (value) => (value === true ? mustEnrollIndexedSql : sql`not ${mustEnrollSql}`),
   },
   online: { column: 'user_seen.last_seen_at', reach: inSeen, equals: (value) => onlineSql(value === true) },
@@ -93,7 +91,7 @@ export const userFilterSql: FilterSql = {
   spec: userFilter,
   table: 'users',
   fields,
-  specials: { q: { condition: searchSql, reach: inSearch } },
+  specials: { q: (text) => ({ condition: searchSql(text), reach: inSearch }) },
 };
 
 /** Renders user lists. */
@@ -104,7 +102,6 @@ export const userListSql: ListSql = {
   columnJoins: Object.values(activityJoins),
   id: 'users.user_id',
   sorts: {
-    created_at: { stored: true },
     name: { column: 'lower(users.name)' },
     email: { column: 'lower(users.email)' },
     last_name: {

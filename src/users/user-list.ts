@@ -1,8 +1,18 @@
 import { userTypes } from '../access/actor';
-import type { FilterField, FilterSpec, RawQuery, SpecialParameter } from '../common/query/filter';
-import { parseFilter } from '../common/query/filter';
-import type { ListSpec } from '../common/query/list-query';
+import type { QueryContext } from '../access/list-query.decorator';
+import { assertHolds } from '../access/permissions';
+import { type FieldError, invalid, limitFault } from '../http/errors/app-error';
+import { readBoolean } from '../http/lists/boolean-parameter';
+import {
+  type FilterField,
+  type FilterSpec,
+  parseFilter,
+  type RawQuery,
+  type SpecialParameter,
+} from '../http/lists/filter';
+import { type ListQuery, type ListSpec, parseListQuery } from '../http/lists/list-query';
 import { userStatuses } from './user.entity';
+import { searchedFields } from './user-fields';
 
 const wordsMax = 5;
 /** White space of ECMA-262, spelled out because `\s` differs between languages. */
@@ -15,12 +25,11 @@ const fields: Record<string, FilterField> = {
   status: { type: 'text', values: userStatuses, meaning: 'State' },
   name: { type: 'text', fold: true, meaning: 'Login name, without regard to case' },
   email: { type: 'text', fold: true, meaning: 'E-mail address, without regard to case' },
-  first_name: { type: 'text', meaning: 'First name' },
-  last_name: { type: 'text', meaning: 'Last name' },
-  phone: { type: 'text', nullable: true, meaning: 'Phone number' },
-  job_title: { type: 'text', nullable: true, meaning: 'Job title' },
-  locale: { type: 'text', nullable: true, meaning: 'Language' },
-  timezone: { type: 'text', nullable: true, meaning: 'Time zone' },
+  ...searchedFields((_name, { filter, empty }) => ({
+    type: 'text',
+    ...(empty === undefined && { nullable: true }),
+    meaning: filter,
+  })),
   carrier_id: { type: 'text', nullable: true, meaning: 'Carrier' },
   role: { type: 'text', operators: ['eq', 'in'], meaning: 'A role that the user has' },
   online: { type: 'boolean', meaning: 'Seen within 5 minutes' },
@@ -36,11 +45,16 @@ const fields: Record<string, FilterField> = {
   locked_until: { type: 'time', nullable: true, meaning: 'End of the account lockout' },
 };
 
+/** Labels of the fields that `q` searches besides name and e-mail. */
+const found = Object.values(searchedFields((_name, { filter, searched }) => ({ filter, searched })))
+  .filter(({ searched }) => searched === 'names')
+  .map(({ filter }) => filter.toLowerCase());
+
 const q: SpecialParameter = {
   pattern: new RegExp(`^[${space}]*${word}(?:[${space}]+${word}){0,${wordsMax - 1}}[${space}]*$`),
-  detail: `must have 1 to ${wordsMax} words, without NUL`,
+  fault: limitFault('parameter.malformed', { min: 1, max: wordsMax, unit: 'words' }),
   meaning:
-    `Up to ${wordsMax} words, each found in name, e-mail, first or last name or job title; ` +
+    `Up to ${wordsMax} words, each found in one of name, e-mail, ${found.join(', ')}; ` +
     'words of 1 or 2 characters match beginnings',
   example: 'ada',
 };
@@ -80,8 +94,28 @@ export const deletedUserList: ListSpec = {
 /** Fields of a deleted user that `user:read` shows. All others need `user:read_deleted`. */
 export const deletedUserFields = ['user_id', 'user_type', 'carrier_id', 'created_at', 'deleted_at', 'version'] as const;
 
+/** The parsed query of a user list. */
+export interface UserListQuery extends ListQuery {
+  /** lists deleted users only, otherwise only users that are not deleted */
+  deleted: boolean;
+}
+
+/**
+ * Parses the query of a user list.
+ * @throws request.invalid, page.too_deep, page.cursor_invalid
+ * @throws access.denied if the query reads deleted users by a field that the actor may not see
+ */
+export function parseUserListQuery(query: RawQuery, { actor, cursors, owner }: QueryContext): UserListQuery {
+  const errors: FieldError[] = [];
+  const { deleted: given, ...rest } = query;
+  const deleted = readBoolean({ deleted: given }, 'deleted', errors, ['true']);
+  if (errors.length > 0) throw invalid(...errors);
+  if (deleted && readsHiddenFields(rest)) assertHolds(actor, 'user:read_deleted');
+  return { deleted, ...parseListQuery(rest, deleted ? deletedUserList : userList, owner, cursors) };
+}
+
 /** Returns whether a query filters or sorts by a field that `user:read` does not show. */
-export function readsHiddenFields(query: RawQuery): boolean {
+function readsHiddenFields(query: RawQuery): boolean {
   const hidden = (field: unknown) => !deletedUserFields.some((shown) => shown === field);
   const sort = String(query['order_by']);
   const sorts = Object.hasOwn(deletedUserList.sorts, sort) && hidden(sort);

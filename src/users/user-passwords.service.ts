@@ -1,14 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
 import { type Actor, systemActor } from '../access/actor';
-import { AppError } from '../common/errors/app-error';
-import type { Answered } from '../common/times';
-import { CredentialsService } from '../credentials/credentials.service';
-import { LoginAttemptsService } from '../credentials/login-attempts.service';
-import { type ChangesOf, EventsService } from '../events/events.service';
-import type { MailFacts } from '../mail/mail.service';
-import { SessionsService } from '../sessions/sessions.service';
-import { UserMailsService } from '../user-mails/user-mails.service';
+import { AppError } from '../http/errors/app-error';
+import type { Answered } from '../platform/times';
+import { CredentialsService } from '../auth/passwords/credentials.service';
+import { LoginAttemptsService } from '../auth/passwords/login-attempts.service';
+import { EventsService } from '../audit/events.service';
+import type { ChangesOf } from '../audit/event-catalogue';
+import type { MailFacts } from '../platform/mail/mail-name';
+import { SessionsService } from '../auth/sessions/sessions.service';
+import { UserMailsService } from './mails/user-mails.service';
 import { toUserResponse, type UserResponse } from './users.dto';
 import { UsersRepository } from './users.repository';
 

@@ -1,6 +1,6 @@
 import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { FactorKind, UserType } from '../access/actor';
-import { namedEnum } from '../common/named-enum';
+import { namedEnum } from '../platform/named-enum';
 
 /** State of a user: `invited` users have no password yet, `disabled` users cannot log in. */
 export const userStatuses = namedEnum('UserStatus', ['active', 'invited', 'disabled']);
@@ -28,6 +28,7 @@ export type UserStatus = (typeof userStatuses)[number];
 @Index('users_status_idx', { synchronize: false })
 @Index('users_carrier_id_idx', { synchronize: false })
 @Index('users_carrier_id_user_id_idx', { synchronize: false })
+@Index('users_carrier_id_status_idx', { synchronize: false })
 @Index('users_must_change_password_idx', { synchronize: false })
 @Index('users_roles_idx', { synchronize: false })
 @Index('users_attributes_idx', { synchronize: false })
@@ -47,6 +48,7 @@ export class UserEntity {
   @Column('text', { default: '' }) last_name!: string;
   @Column('text', { nullable: true }) phone!: string | null;
   @Column('text', { nullable: true }) job_title!: string | null;
+  @Column('text', { nullable: true }) department!: string | null;
   @Column('text', { nullable: true }) locale!: string | null;
   @Column('text', { nullable: true }) timezone!: string | null;
   @Column('text', { nullable: true }) carrier_id!: string | null;

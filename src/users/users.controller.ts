@@ -5,20 +5,21 @@ import type { FastifyReply } from 'fastify';
 import type { Actor } from '../access/actor';
 import { Allow } from '../access/allow.decorator';
 import { CurrentActor } from '../access/caller.decorator';
+import { pagingErrors, ParsedQuery } from '../access/list-query.decorator';
 import { LongWork, SingleWrite } from '../access/long-work.decorator';
-import { etagHeader, EtagInterceptor, IfMatch, ifMatchHeader, setEtag } from '../common/http/etag.interceptor';
-import { Endpoint } from '../common/http/endpoint.decorator';
-import { PathId } from '../common/http/path-id.decorator';
-import { readBoolean } from '../common/query/boolean-parameter';
-import type { RawQuery } from '../common/query/filter';
-import type { Page } from '../common/query/page';
-import { listParameters } from '../common/query/parameters';
-import type { Answered } from '../common/times';
-import { Idempotent } from '../idempotency/idempotent.decorator';
-import { ConflictLimitInterceptor } from './conflict-limit.interceptor';
+import { etagHeader, EtagInterceptor, IfMatch, ifMatchHeader, setEtag } from '../http/etag.interceptor';
+import { Endpoint } from '../http/endpoint.decorator';
+import { PathId } from '../http/fields/path-id.decorator';
+import { readBoolean } from '../http/lists/boolean-parameter';
+import type { RawQuery } from '../http/lists/filter';
+import type { Page } from '../http/lists/page';
+import { listParameters } from '../http/lists/parameters';
+import type { Answered } from '../platform/times';
+import { Idempotent } from '../http/idempotency/idempotent.decorator';
+import { ConflictLimitInterceptor } from './changes/conflict-limit.interceptor';
 import { UserCreationService } from './user-creation.service';
 import { userFieldsWith } from './user-fields';
-import { deletedUserFields, deletedUserList } from './user-list';
+import { deletedUserFields, deletedUserList, parseUserListQuery, type UserListQuery } from './user-list';
 import { ChangeUserRequest, CreateUserRequest, ListedUserResponse, UserListResponse, UserResponse } from './users.dto';
 import { UsersService } from './users.service';
 
@@ -38,6 +39,7 @@ const deletedParameter = {
     'With `user:read_deleted`, it has all fields',
   schema: { type: 'string', enum: ['true'] },
 };
+const listedUsers = [deletedParameter, ...listParameters(deletedUserList)];
 
 /** Routes for users, one at a time and in lists. */
 @ApiTags('Users')
@@ -83,11 +85,11 @@ export class UsersController {
       '`attributes.<key>` compares the text of a top-level attribute for equality (at most 3). ' +
       'It has no operators: a suffix is part of the key.',
     answer: { status: 200, type: UserListResponse, description: 'One page of users' },
-    errors: ['page.too_deep', 'page.cursor_invalid'],
-    query: [deletedParameter, ...listParameters(deletedUserList)],
-    grammar: true,
   })
-  listUsers(@CurrentActor() actor: Actor, @Query() query: RawQuery): Promise<Page<Answered<ListedUserResponse>>> {
+  listUsers(
+    @CurrentActor() actor: Actor,
+    @ParsedQuery(parseUserListQuery, listedUsers, pagingErrors) query: UserListQuery,
+  ): Promise<Page<Answered<ListedUserResponse>>> {
     return this.users.list(actor, query);
   }
 

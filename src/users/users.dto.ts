@@ -1,10 +1,10 @@
 import { IntersectionType, OmitType, PartialType, PickType } from '@nestjs/swagger';
 import { type FactorKind, type UserType, userTypes } from '../access/actor';
 import { roleForm } from '../access/grant';
-import { BooleanField, EmailField, JsonObjectField, TextField, TextListField, TimeField } from '../common/http/fields';
-import { PageResponse } from '../common/http/page.dto';
-import { addressForm } from '../common/text-forms';
-import type { Timed } from '../common/times';
+import { BooleanField, EmailField, JsonObjectField, TextField, TextListField, TimeField } from '../http/fields/fields';
+import { PageResponse } from '../http/lists/page.dto';
+import { addressForm } from '../platform/text-forms';
+import type { Timed } from '../platform/times';
 import { userFieldsWith } from './user-fields';
 import { deletedUserFields } from './user-list';
 import { type UserEntity, type UserStatus, userStatuses } from './user.entity';
@@ -21,12 +21,12 @@ const timezone = {
   test: { check: isTimezone, wants: timezoneWants, code },
 };
 const attributesLimits = { maxBytes: 16_384, maxDepth: 5, maxKeys: 100 };
-const nameLimits = { min: 3, max: 64, pattern: nameForm, form: 'must be 3 to 64 letters, digits, `.`, `_` or `-`' };
+const nameLimits = { min: 3, max: 64, pattern: nameForm, form: 'must contain only letters, digits, `.`, `_` or `-`' };
 const carrierIdLimits = {
   min: 1,
   max: 64,
   pattern: carrierIdForm,
-  form: 'must be 1 to 64 letters, digits, `.`, `_` or `-`',
+  form: 'must contain only letters, digits, `.`, `_` or `-`',
 };
 const carrierIds = { optional: true, nullable: true, maxItems: 1_000, ...carrierIdLimits };
 const roleNames = { optional: true, maxItems: 20, max: 64, pattern: roleForm, form: 'must be the name of a role' };
@@ -54,9 +54,10 @@ export class PersonalFields {
     form: 'must be an E.164 number such as +4312345678',
   })
   phone?: string | null;
-  /** 1 to 100 characters; null clears it */
-  @TextField({ optional: true, nullable: true, min: 1, max: 100, example: 'Head of Operations' }) job_title?:
-    string | null;
+  /** up to 100 characters; an empty text or null clears it */
+  @TextField({ optional: true, nullable: true, max: 100, example: 'Head of Operations' }) job_title?: string | null;
+  /** up to 128 characters; an empty text or null clears it */
+  @TextField({ optional: true, nullable: true, max: 128, example: 'Dispatch' }) department?: string | null;
   /** BCP 47 language tag, also the language of mails; null clears it */
   @TextField({ optional: true, nullable: true, ...locale, example: 'en-GB' }) locale?: string | null;
   /** IANA name of a known time zone; null clears it */
@@ -173,6 +174,8 @@ export class UserResponse {
   phone!: string | null;
   /** job title @example Head of Operations */
   job_title!: string | null;
+  /** department @example Dispatch */
+  department!: string | null;
   /** BCP 47 language tag @example en-GB */
   locale!: string | null;
   /** IANA name of the time zone @example Europe/Vienna */
@@ -272,6 +275,7 @@ export function toUserResponse<Time = Date>(user: Timed<UserRecord, Time>): Time
     last_name: user.last_name,
     phone: user.phone,
     job_title: user.job_title,
+    department: user.department,
     locale: user.locale,
     timezone: user.timezone,
     carrier_id: user.carrier_id,

@@ -1,19 +1,20 @@
 import { Module } from '@nestjs/common';
-import { CredentialsModule } from '../credentials/credentials.module';
-import { EventsModule } from '../events/events.module';
-import { IdempotencyModule } from '../idempotency/idempotency.module';
-import { JobsModule } from '../jobs/jobs.module';
-import { ApiKeysModule } from '../api-keys/api-keys.module';
-import { OperationsModule } from '../operations/operations.module';
-import { RateLimitsModule } from '../rate-limits/rate-limits.module';
-import { RolesModule } from '../roles/roles.module';
-import { SessionsModule } from '../sessions/sessions.module';
-import { UserMailsModule } from '../user-mails/user-mails.module';
-import { UserChangesService } from './user-changes.service';
+import { CredentialsModule } from '../auth/passwords/credentials.module';
+import { EventsModule } from '../audit/events.module';
+import { IdempotencyModule } from '../http/idempotency/idempotency.module';
+import { JobsModule } from '../platform/jobs/jobs.module';
+import { ApiKeysModule } from '../access/api-keys/api-keys.module';
+import { OperationsModule } from './operations/operations.module';
+import { RateLimitsModule } from '../access/rate-limits/rate-limits.module';
+import { RolesModule } from '../access/roles/roles.module';
+import { SessionsModule } from '../auth/sessions/sessions.module';
+import { UserMailsModule } from './mails/user-mails.module';
+import { CarriersController } from './carriers.controller';
+import { CarriersRepository } from './carriers.repository';
+import { UserChangesService } from './changes/user-changes.service';
 import { UserCreationService } from './user-creation.service';
 import { UserPasswordsService } from './user-passwords.service';
 import { UserPurgeService } from './user-purge.service';
-import { UserRetention } from './user-retention.service';
 import { UsersController } from './users.controller';
 import { UsersRepository } from './users.repository';
 import { UsersService } from './users.service';
@@ -32,15 +33,15 @@ import { UsersService } from './users.service';
     SessionsModule,
     UserMailsModule,
   ],
-  controllers: [UsersController],
+  controllers: [UsersController, CarriersController],
   providers: [
     UsersService,
     UsersRepository,
+    CarriersRepository,
     UserCreationService,
     UserChangesService,
     UserPasswordsService,
     UserPurgeService,
-    UserRetention,
   ],
   exports: [UsersService, UserChangesService, UserCreationService, UserPasswordsService, UserPurgeService],
 })

@@ -1,22 +1,21 @@
 import { Injectable } from '@nestjs/common';
-import { type Actor, identityOf } from '../access/actor';
+import type { Actor } from '../access/actor';
 import { permitsAll } from '../access/administrators.sql';
 import type { Scope } from '../access/scope';
-import { CursorCodec } from '../common/query/cursor';
-import type { Condition, RawQuery } from '../common/query/filter';
-import { parseListQuery } from '../common/query/list-query';
-import { type Page, readPage } from '../common/query/page';
-import { rawSql, sql, type SqlFragment } from '../common/query/sql';
-import type { Answered } from '../common/times';
-import { advisoryLocks } from '../common/advisory-locks';
-import { Database } from '../database/database';
-import type { Changes, EventBase } from '../events/events.service';
-import { recordEventsSql } from '../events/events.sql';
-import type { AppliedAction, CheckedAction, PreviewedAction, UserAction } from './user-change';
-import { applyActionSql, previewActionSql, targetSql } from './user-changes.sql';
+import type { Condition } from '../http/lists/filter';
+import { type Page, readPage } from '../http/lists/page';
+import { rawSql, sql, type SqlFragment } from '../http/lists/sql';
+import type { Answered } from '../platform/times';
+import { advisoryLocks } from '../platform/advisory-locks';
+import { Database } from '../platform/database/database';
+import type { Changes } from '../audit/event.entity';
+import type { EventBase } from '../audit/event-base';
+import { recordEventsSql } from '../audit/events.sql';
+import type { AppliedAction, CheckedAction, PreviewedAction, UserAction } from './changes/user-change';
+import { applyActionSql, previewActionSql, targetSql } from './changes/user-changes.sql';
 import type { NewUserValues } from './user-fields';
 import type { UserEntity } from './user.entity';
-import { deletedUserList, userList } from './user-list';
+import { deletedUserList, userList, type UserListQuery } from './user-list';
 import { userListSql } from './user-list.sql';
 import type { UserRecord } from './users.dto';
 import {
@@ -35,10 +34,7 @@ export type NewUser = NewUserValues & Pick<UserEntity, 'user_id'> & { has_passwo
 /** SQL of the users. */
 @Injectable()
 export class UsersRepository {
-  constructor(
-    private readonly database: Database,
-    private readonly cursors: CursorCodec,
-  ) {}
+  constructor(private readonly database: Database) {}
 
   /** Returns a user within a scope, or null. Deleted users are not found. */
   async find(user_id: string, scope: Scope): Promise<Answered<UserRecord> | null> {
@@ -83,16 +79,15 @@ export class UsersRepository {
 
   /**
    * Returns one page of the users within a scope that match a query.
-   * @param deleted lists only deleted users if true, otherwise only users that are not deleted
+   * The page contains only deleted users or no deleted users.
    */
-  async list(scope: Scope, query: RawQuery, deleted: boolean): Promise<Page<Answered<UserRecord>>> {
-    const list = deleted ? deletedUserList : userList;
-    const parsed = parseListQuery(query, list, identityOf(scope), this.cursors);
-    const state = rawSql(deleted ? 'users.deleted_at is not null' : 'users.deleted_at is null');
+  list(scope: Scope, query: UserListQuery): Promise<Page<Answered<UserRecord>>> {
+    const list = query.deleted ? deletedUserList : userList;
+    const state = rawSql(query.deleted ? 'users.deleted_at is not null' : 'users.deleted_at is null');
     const visible = sql`${state} and ${visibleUsers(scope)}`;
     const filter = { ...userListSql.filter, spec: list.filter };
     const source = { ...userListSql, list, filter, columns: userColumns, visible };
-    return readPage<Answered<UserRecord>>(this.database.answers, source, parsed, this.cursors);
+    return readPage<Answered<UserRecord>>(this.database.answers, source, query);
   }
 
   listByIds(user_ids: string[], scope: Scope): Promise<UserRecord[]> {
@@ -181,7 +176,7 @@ export class UsersRepository {
    * address and ends the account lockout.
    * @param restores whether the proven address becomes the address of the user again
    */
-  async notePassword(
+  notePassword(
     user_id: string,
     proven_email: string | null,
     verified: { password_changed_at: Date | null } | null,
@@ -192,8 +187,7 @@ export class UsersRepository {
       verified === null
         ? sql`true`
         : sql`password_changed_at is not distinct from ${verified.password_changed_at}::timestamptz`;
-    const [row] = await this.database.run<UserRecord>(
-      returningUsers(sql`
+    return this.update(sql`
         update users
         set
           password_changed_at = now(),
@@ -210,18 +204,15 @@ export class UsersRepository {
           status = case when status = 'invited' then 'active' else status end
         where user_id = ${user_id}::uuid
           and deleted_at is null and status <> 'disabled'
-          and ${unchanged}`),
-    );
-    return row ?? null;
+          and ${unchanged}`);
   }
 
   /**
    * Replaces the address of a user by the proposed address. Returns null if another or no address
    * is proposed by now, or if the user is disabled or deleted.
    */
-  async confirmEmail(user_id: string, email: string): Promise<UserRecord | null> {
-    const [row] = await this.database.run<UserRecord>(
-      returningUsers(sql`
+  confirmEmail(user_id: string, email: string): Promise<UserRecord | null> {
+    return this.update(sql`
         update users
         set
           email = email_pending,
@@ -232,18 +223,15 @@ export class UsersRepository {
         where user_id = ${user_id}::uuid
           and email_pending = ${email}
           and deleted_at is null
-          and status <> 'disabled'`),
-    );
-    return row ?? null;
+          and status <> 'disabled'`);
   }
 
   /**
    * Restores a deleted user, with the roles that are open. Returns null if the user is not deleted
    * or has another version. The unique indexes decide whether name and address are free.
    */
-  async restore(user_id: string, version: number, open_roles: string[]): Promise<UserRecord | null> {
-    const [row] = await this.database.run<UserRecord>(
-      returningUsers(sql`
+  restore(user_id: string, version: number, open_roles: string[]): Promise<UserRecord | null> {
+    return this.update(sql`
         update users
         set
           deleted_at = null,
@@ -251,8 +239,11 @@ export class UsersRepository {
           updated_at = now(),
           version = version + 1
         where user_id = ${user_id}::uuid
-          and version = ${version}::integer and deleted_at is not null`),
-    );
+          and version = ${version}::integer and deleted_at is not null`);
+  }
+
+  private async update(update: SqlFragment): Promise<UserRecord | null> {
+    const [row] = await this.database.run<UserRecord>(returningUsers(update));
     return row ?? null;
   }
 

@@ -3,23 +3,23 @@ import { Transactional } from '@nestjs-cls/transactional';
 import { type Actor, isOneself, selfOf } from '../access/actor';
 import { assertFresh } from '../access/fresh';
 import { assertHolds, holds } from '../access/permissions';
-import { AppError, type FieldError, invalid } from '../common/errors/app-error';
-import { readBoolean } from '../common/query/boolean-parameter';
-import type { RawQuery } from '../common/query/filter';
-import type { Page } from '../common/query/page';
-import type { Answered } from '../common/times';
-import { type Changes, EventsService } from '../events/events.service';
-import { RolesService } from '../roles/roles.service';
-import { UserChangesService } from './user-changes.service';
-import type { ChangeAction } from './user-change';
+import { AppError, invalid } from '../http/errors/app-error';
+import type { ListQuery } from '../http/lists/list-query';
+import type { Page } from '../http/lists/page';
+import type { Answered } from '../platform/times';
+import { EventsService } from '../audit/events.service';
+import type { Changes } from '../audit/event.entity';
+import { RolesService } from '../access/roles/roles.service';
+import type { CarrierResponse } from './carriers.dto';
+import { CarriersRepository } from './carriers.repository';
+import { UserChangesService } from './changes/user-changes.service';
+import type { ChangeAction } from './changes/user-change';
 import { userFieldsWith } from './user-fields';
-import { deletedUserFields, readsHiddenFields } from './user-list';
-import { UserMailsService } from '../user-mails/user-mails.service';
+import { deletedUserFields, type UserListQuery } from './user-list';
+import { UserMailsService } from './mails/user-mails.service';
 import { UserPurgeService } from './user-purge.service';
 import { type ChangeUserRequest, type ListedUserResponse, toUserResponse, type UserResponse } from './users.dto';
 import { UsersRepository } from './users.repository';
-
-export { userFilter } from './user-list';
 
 const minimal = (user: Answered<UserResponse>) =>
   Object.fromEntries(deletedUserFields.map((field) => [field, user[field]])) as unknown as Answered<ListedUserResponse>;
@@ -35,6 +35,7 @@ export class UsersService {
     private readonly roles: RolesService,
     private readonly events: EventsService,
     private readonly purges: UserPurgeService,
+    private readonly carriers: CarriersRepository,
   ) {}
 
   /** Returns a user within the actor's scope. @throws user.not_found */
@@ -44,17 +45,17 @@ export class UsersService {
     return toUserResponse(user);
   }
 
-  /** Returns one page of the users within the actor's scope. @throws access.denied */
-  async list(actor: Actor, query: RawQuery): Promise<Page<Answered<ListedUserResponse>>> {
-    const errors: FieldError[] = [];
-    const { deleted, ...rest } = query;
-    const onlyDeleted = readBoolean({ deleted }, 'deleted', errors, ['true']);
-    if (errors.length > 0) throw invalid(...errors);
-    if (onlyDeleted && readsHiddenFields(rest)) assertHolds(actor, 'user:read_deleted');
-    const page = await this.users.list(actor, rest, onlyDeleted);
-    const isMinimal = onlyDeleted && !holds(actor.permissions, 'user:read_deleted');
+  /** Returns one page of the users within the actor's scope. */
+  async list(actor: Actor, query: UserListQuery): Promise<Page<Answered<ListedUserResponse>>> {
+    const page = await this.users.list(actor, query);
+    const isMinimal = query.deleted && !holds(actor.permissions, 'user:read_deleted');
     const users = page.items.map((user) => toUserResponse(user));
     return { ...page, items: isMinimal ? users.map(minimal) : users };
+  }
+
+  /** Returns one page of the carriers within the actor's scope that have users. */
+  listCarriers(actor: Actor, query: ListQuery): Promise<Page<CarrierResponse>> {
+    return this.carriers.list(actor, query);
   }
 
   /** Changes one user. @throws user.not_found, user.version_mismatch, and the codes of the rules */

@@ -1,8 +1,8 @@
 import type { Scope } from '../access/scope';
 import { visibleTo } from '../access/scope.sql';
-import { joinSql, rawSql, sql, type SqlFragment } from '../common/query/sql';
-import type { EventBase } from '../events/events.service';
-import { recordEventsSql } from '../events/events.sql';
+import { joinSql, rawSql, sql, type SqlFragment } from '../http/lists/sql';
+import type { EventBase } from '../audit/event-base';
+import { recordEventsSql } from '../audit/events.sql';
 import { type UserField, userFields } from './user-fields';
 import { activityJoins, mustEnrollSql, onlineSql } from './user-list.sql';
 
@@ -71,7 +71,7 @@ export function visibleUsers(scope: Scope, alias: UsersAlias = 'users'): SqlFrag
 
 /**
  * Impossible timestamps, one per unique index. They make the planner choose exactly that index (ADR
- * 8, migration `KeepNamesFindable`).
+ * 8, `migrations/baseline/users.ts`).
  */
 const impossible = {
   name: rawSql(`other.deleted_at > 'infinity'`),

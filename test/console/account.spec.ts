@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core';
-import { strengthLimits } from '../../src/credentials/policy/password-strength';
+import { strengthLimits } from '../../src/auth/passwords/policy/password-strength';
 import { expectAccessible, useConsole } from '../support/console';
 import { logOut, userMenu } from '../support/console-page';
 import { phone } from '../support/screens';

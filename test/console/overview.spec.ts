@@ -1,4 +1,4 @@
-import { eventCatalogue } from '../../src/events/event-catalogue';
+import { eventCatalogue } from '../../src/audit/event-catalogue';
 import { expectAccessible, screenshot, useConsole } from '../support/console';
 import { rowOf } from '../support/console-page';
 import { addFailedMail, refreshOverview } from '../support/overview';
@@ -102,20 +102,21 @@ describe('the start page and the audit log of the console', () => {
   it('shows an auditor no links to operations, which the role does not allow', async () => {
     const { service } = subject;
     const { name } = await service.createUser({ user_type: 'system', roles: ['auditor'] });
-    const imported = await service.app.inject({
+    const imported = await service.inject({
       method: 'POST',
       url: '/user/import',
       payload: 'user_type,carrier_id,name,email\ncarrier,c1,imported,imported@example.com\n',
       headers: { authorization: `Bearer ${service.admin.token}`, 'content-type': 'text/csv' },
     });
     expect(imported.statusCode).toBe(200);
+    const { operation_id } = JSON.parse(imported.body) as { operation_id: string };
     await refresh();
     const page = await subject.login(name);
     await page.getByText('Running operations').waitFor();
     await page.goto(subject.at('/audit?target_type=operation'));
     await page.getByRole('cell', { name: /^Operation …/ }).waitFor();
     await page.getByRole('button', { name: /^Details: / }).click();
-    await page.getByRole('dialog').getByText(imported.json().operation_id).waitFor();
+    await page.getByRole('dialog').getByText(operation_id).waitFor();
     expect(await page.locator('a[href*="/operations"]').count()).toBe(0);
     await page.goto(subject.at('/operations'));
     await page.getByRole('heading', { name: 'Page not found' }).waitFor();

@@ -143,6 +143,7 @@ describe('users in the console', () => {
     const page = await subject.login(undefined, `/users/${user_id}`);
     await page.getByLabel('First name').fill('Augusta');
     await page.getByLabel('Job title').fill('Engineer');
+    await page.getByLabel('Department').fill('Dispatch');
     await subject.service.patch(`/user/${user_id}`, {
       token: subject.service.admin.token,
       body: { job_title: 'Director', last_name: 'King' },
@@ -168,6 +169,7 @@ describe('users in the console', () => {
       first_name: 'Augusta',
       last_name: 'King',
       job_title: 'Director',
+      department: 'Dispatch',
     });
     await tab(page, 'Roles');
     await page.getByRole('checkbox', { name: 'carrier_user', exact: true }).check();

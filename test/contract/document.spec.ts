@@ -1,151 +1,431 @@
-import { type ErrorCode, errorCodes } from '../../src/common/errors/error-codes';
+import Ajv2020, { type ValidateFunction } from 'ajv/dist/2020';
+import addFormats from 'ajv-formats';
 import { ownPermissions } from '../../src/access/permissions';
-import { document, type Operation } from '../support/document';
+import { type ErrorCode, errorCodes } from '../../src/http/errors/error-codes';
+import { committedDocument, componentAt } from '../support/document';
+import { sourceFiles } from '../support/sources';
 
 interface Schema {
+  $ref?: string;
   type?: string | string[];
-  description?: string;
-  properties?: Record<string, Schema>;
-  maxLength?: number;
-  maxItems?: number;
+  format?: string;
   enum?: string[];
+  const?: unknown;
+  description?: string;
+  example?: unknown;
+  required?: string[];
+  additionalProperties?: unknown;
+  properties?: Record<string, Schema>;
   items?: Schema;
+  minLength?: number;
+  maxLength?: number;
+  minItems?: number;
+  maxItems?: number;
+  pattern?: string;
+  allOf?: Schema[];
+  anyOf?: Schema[];
+  oneOf?: Schema[];
+  discriminator?: { propertyName: string; mapping: Record<string, string> };
+  'x-nullable'?: boolean;
+  'x-enum-varnames'?: string[];
 }
 interface Parameter {
+  $ref?: string;
   name: string;
   in: string;
   description?: string;
-  schema?: Schema;
+  schema: Schema;
+  example?: unknown;
+  style?: string;
+  explode?: boolean;
+  'x-filter'?: string;
+}
+interface Response {
+  $ref?: string;
+  headers?: object;
+  content?: Record<string, { schema: Schema; examples: Record<string, { value: { code: string; status: number } }> }>;
+}
+interface Operation {
+  operationId: string;
+  summary: string;
+  security: object[];
+  parameters?: Parameter[];
+  requestBody?: { content: Record<string, { schema: Schema; example?: unknown }> };
+  responses: Record<string, Response>;
+  'x-error-codes': ErrorCode[];
+  'x-permission': string;
+  'x-long-work'?: boolean;
+}
+interface Document {
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Record<string, Schema>; responses: Record<string, Response> };
 }
 
+const document = committedDocument as unknown as Document;
+const schemas = Object.entries(document.components.schemas);
+const requests = schemas.filter(([name]) => name.endsWith('Request'));
+const resolve = <Node extends { $ref?: string }>(node: Node): Node =>
+  node.$ref === undefined ? node : { ...(componentAt(node.$ref) as Node), ...node, $ref: undefined };
 const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({
     route: `${method.toUpperCase()} ${path}`,
     path,
-    method,
-    operation,
+    ...operation,
+    parameters: (operation.parameters ?? []).map(resolve),
+    statuses: Object.keys(operation.responses).map(Number),
   })),
 );
-const schemas = Object.entries(document.components.schemas) as [string, Schema][];
-const requests = schemas.filter(([name]) => name.endsWith('Request'));
+const parameters = operations.flatMap((operation) =>
+  operation.parameters.map((parameter) => ({ ...parameter, of: `${operation.route} ${parameter.name}` })),
+);
+const properties = schemas.flatMap(([owner, { properties: fields = {}, required = [] }]) =>
+  Object.entries(fields).map(([field, schema]) => {
+    return { name: `${owner}.${field}`, owner, field, schema, isRequired: required.includes(field) };
+  }),
+);
+const typesOf = ({ type }: Schema) => [type ?? []].flat();
+const duplicates = (texts: string[]) => texts.filter((text, index) => texts.indexOf(text) !== index);
+const enumOf = (schema: Schema) => resolve(schema).enum;
 
-/** Returns the error codes that an operation can respond with, by status. */
-function codesOf(operation: Operation): [status: number, code: string][] {
-  return Object.entries(operation.responses).flatMap(([status, response]) =>
-    [...((response as { description?: string }).description ?? '').matchAll(/`([a-z_]+\.[a-z_]+)`/g)].map(
-      ([, code = '']): [number, string] => [Number(status), code],
-    ),
-  );
+const ajv = new Ajv2020({ strict: false });
+addFormats(ajv);
+ajv.addSchema({ $id: 'doc', ...document });
+const validators = new Map<string, ValidateFunction>();
+/** Validates a value by a schema of the document. */
+function accepts(schema: Schema, value: unknown): boolean {
+  const text = JSON.stringify({ ...schema, example: undefined }).replaceAll('"#/components', '"doc#/components');
+  const validate = validators.get(text) ?? ajv.compile(JSON.parse(text) as Schema);
+  validators.set(text, validate);
+  return validate(value) === true;
 }
 
-describe('the OpenAPI document', () => {
-  it.each(operations)('gives $route a summary and a unique operationId', ({ operation }) => {
-    expect(operation.summary).toMatch(/^[A-Z][^.]{3,70}$/);
-    expect(operations.filter((other) => other.operation.operationId === operation.operationId)).toHaveLength(1);
-    expect(operations.filter((other) => other.operation.summary === operation.summary)).toHaveLength(1);
+/** Returns every schema below a node, with the path to it. */
+function schemasIn(node: unknown, path: string[] = []): [string, Schema][] {
+  if (typeof node !== 'object' || node === null) return [];
+  const below = Object.entries(node).flatMap(([key, child]) =>
+    ['example', 'examples', 'x-error-codes'].includes(key) ? [] : schemasIn(child, [...path, key]),
+  );
+  return 'type' in node || 'enum' in node ? [[path.join('/'), node as Schema], ...below] : below;
+}
+
+/** Returns whether a field has an example, or refers to a schema that has one. */
+function hasExample(schema: Schema): boolean {
+  if (schema.example !== undefined) return true;
+  const parts = [schema, ...(schema.allOf ?? []), ...(schema.anyOf ?? []), ...(schema.items ? [schema.items] : [])];
+  return parts
+    .flatMap(({ $ref }) => ($ref === undefined ? [] : [componentAt($ref) as Schema]))
+    .some(
+      (one) => one.example !== undefined || Object.keys(one.properties ?? {}).length > 0 || one.oneOf !== undefined,
+    );
+}
+
+describe('the operations of the OpenAPI document', () => {
+  it('have a unique summary and a unique id: a verb and its object, or a verb that needs none', () => {
+    const bare = ['login', 'logout', 'reauthenticate'];
+    const ids = operations.map(({ operationId }) => operationId);
+    expect(ids.filter((id) => !bare.includes(id) && !/^[a-z]+([A-Z][a-z]+)+$/.test(id))).toEqual([]);
+    expect(operations.filter(({ summary }) => !/^[A-Z][^.]{3,70}$/.test(summary))).toEqual([]);
+    expect([duplicates(ids), duplicates(operations.map(({ summary }) => summary))]).toEqual([[], []]);
   });
 
-  it.each(operations)('describes each parameter of $route once, including those of its path', ({ path, operation }) => {
-    const parameters = (operation.parameters ?? []) as Parameter[];
-    expect(parameters.filter(({ description = '' }) => description.length < 3).map(({ name }) => name)).toEqual([]);
-    expect(new Set(parameters.map((parameter) => `${parameter.in} ${parameter.name}`)).size).toBe(parameters.length);
-    const inPath = parameters.filter((parameter) => parameter.in === 'path').map(({ name }) => `{${name}}`);
-    expect(inPath.sort()).toEqual([...path.matchAll(/\{[^}]+\}/g)].map(([name]) => name).sort());
+  it('describe each parameter once, including those of the path, and filters after all others', () => {
+    for (const { route, path, parameters: own } of operations) {
+      expect([route, duplicates(own.map((parameter) => `${parameter.in} ${parameter.name}`))]).toEqual([route, []]);
+      const inPath = own.filter((parameter) => parameter.in === 'path').map(({ name }) => `{${name}}`);
+      expect(inPath.sort()).toEqual([...path.matchAll(/\{[^}]+\}/g)].map(([name]) => name).sort());
+      const flags = own.map((parameter) => Number(parameter['x-filter'] !== undefined));
+      expect([route, flags]).toEqual([route, [...flags].sort()]);
+    }
+    expect(parameters.filter(({ description = '' }) => description.length < 3).map(({ of }) => of)).toEqual([]);
   });
 
-  it.each(operations)('declares for $route only errors of the error table, each under its status', ({ operation }) => {
-    const promised = codesOf(operation);
-    for (const [status, code] of promised)
-      expect([code, errorCodes[code as ErrorCode]?.status]).toEqual([code, status]);
-    const refusals = Object.keys(operation.responses)
-      .map(Number)
-      .filter((status) => status >= 400);
-    expect(refusals.filter((status) => !promised.some(([other]) => other === status))).toEqual([]);
-    for (const status of refusals)
-      expect(operation.responses[String(status)]?.content?.['application/problem+json']?.schema).toEqual({
-        $ref: expect.stringMatching(/^#\/components\/schemas\/[A-Za-z]+Problem$/),
-      });
+  it('give each query parameter a length and a form, and lists one comma-separated parameter', () => {
+    const inQuery = parameters.filter((parameter) => parameter.in === 'query');
+    const texts = inQuery.map(({ of, schema }) => ({ of, ...resolve(schema.items ?? schema) }));
+    const loose = texts.filter(({ of, type, enum: values, const: value, minLength, maxLength, pattern, format }) => {
+      if (type !== 'string' || values !== undefined || value !== undefined) return false;
+      const isToken = /(cursor|confirm_token)$/.test(of);
+      return !(minLength! > 0 && maxLength! <= (isToken ? 1_024 : 512)) || !(isToken || pattern || format);
+    });
+    expect(loose).toEqual([]);
+    const lists = inQuery.filter(({ name, schema }) => name.endsWith('_in') || schema.type === 'array');
+    expect(lists.length).toBeGreaterThan(100);
+    const form = { style: 'form', explode: false, schema: { type: 'array', minItems: 1, maxItems: 500 } };
+    for (const list of lists) expect(list).toMatchObject({ name: expect.stringMatching(/_in$/), ...form });
   });
 
-  it.each(operations)('lists for $route known error codes, each once and with a declared status', ({ operation }) => {
-    const listed = operation['x-error-codes'] ?? [];
-    expect(listed.filter((code) => !Object.hasOwn(errorCodes, code))).toEqual([]);
-    expect(new Set(listed).size).toBe(listed.length);
-    const promised = codesOf(operation).map(([, code]) => code);
-    expect(listed.filter((code) => !promised.includes(code))).toEqual([]);
-  });
-
-  it.each(operations)(
-    'names a known permission for $route, and security exactly where it reads a token',
-    ({ operation }) => {
-      const permission = operation['x-permission'] ?? '';
+  it('name a known permission, and security exactly where they read a token', () => {
+    for (const { route, operationId, security, ...operation } of operations) {
+      const permission = operation['x-permission'];
       expect(['none', 'any login', ...Object.keys(ownPermissions)]).toContain(permission);
-      const { security = [], operationId } = operation as { security?: object[]; operationId?: string };
       // Public operations that read a token: the API explorer sends one only where security names
       // it, with `{}` for none.
-      const either = ['checkToken', 'logout'].includes(operationId ?? '');
+      const either = ['checkToken', 'logout'].includes(operationId);
       const basic = operationId === 'introspectToken' ? ['client-credentials'] : [];
-      expect(security.flatMap(Object.keys)).toEqual(
-        permission === 'none' && !either ? [] : ['bearer', 'x-auth-token', ...basic],
-      );
-      expect(security.some((one) => Object.keys(one).length === 0)).toBe(either);
-    },
-  );
+      const wanted = permission === 'none' && !either ? [] : ['bearer', 'x-auth-token', ...basic];
+      expect([route, security.flatMap(Object.keys)]).toEqual([route, wanted]);
+      expect([route, security.some((one) => Object.keys(one).length === 0)]).toEqual([route, either]);
+    }
+  });
 
-  it.each(operations)(
-    'declares one success response for $route, with a schema unless it is empty',
-    ({ method, operation }) => {
-      const successes = Object.keys(operation.responses)
-        .map(Number)
-        .filter((status) => status < 300);
+  it('declare one success response, with a schema unless it is empty', () => {
+    for (const { route, operationId, responses, statuses } of operations) {
+      const successes = statuses.filter((status) => status < 300);
       // Operations that may take long can also respond with 202.
-      const accepted = (operation.responses['202'] as { headers?: object } | undefined)?.headers !== undefined;
+      const accepted = responses['202']?.headers !== undefined;
       expect(successes.filter((status) => !accepted || status !== 202 || successes.length === 1)).toHaveLength(1);
-      const [status = 0] = successes;
-      const { content } = operation.responses[String(status)] ?? {};
-      const isEmpty = method === 'head' || status === 204;
-      expect(content === undefined).toBe(isEmpty || (status === 202 && operation.operationId === 'inviteUser'));
-    },
-  );
-
-  it.each(schemas)('describes each property of %s', (_name, schema) => {
-    const properties = Object.entries(schema.properties ?? {});
-    expect(properties.filter(([, { description = '' }]) => description.length < 3).map(([name]) => name)).toEqual([]);
-    expect(properties.filter(([name]) => !/^[a-z][a-z0-9_]*$/.test(name)).map(([name]) => name)).toEqual([]);
+      const isEmpty = route.startsWith('HEAD') || successes[0] === 204 || operationId === 'inviteUser';
+      expect([route, responses[String(successes[0])]?.content === undefined]).toEqual([route, isEmpty]);
+    }
   });
 
-  it.each(requests)('limits every string and array of %s', (_name, schema) => {
-    const unlimited = Object.entries(schema.properties ?? {}).filter(
-      ([, { type, maxLength, maxItems, items, enum: values }]) => {
-        const types = [type ?? []].flat();
-        if (types.includes('string')) return maxLength === undefined && values === undefined;
-        return (
-          types.includes('array') &&
-          (maxItems === undefined || (items?.maxLength === undefined && items?.enum === undefined))
-        );
-      },
-    );
-    expect(unlimited.map(([name]) => name)).toEqual([]);
+  it('limit the code of a problem to the known codes of the operation, and show each in an example', () => {
+    for (const { route, responses, statuses, ...operation } of operations) {
+      const promised = statuses.flatMap((status) => {
+        const response = resolve(responses[String(status)]!);
+        if (status < 400) return [];
+        const { schema, examples } = response.content!['application/problem+json']!;
+        const codes = resolve(schema).allOf?.[1]?.properties?.['code']?.enum ?? [];
+        for (const [name, { value }] of Object.entries(examples)) {
+          expect([route, name, value.code, value.status]).toEqual([route, name, name, status]);
+          expect([route, name, accepts(schema, value)]).toEqual([route, name, true]);
+          expect(accepts(schema, { ...value, code: 'other.code' })).toBe(false);
+        }
+        expect([route, Object.keys(examples)]).toEqual([route, codes]);
+        for (const code of codes) expect([code, errorCodes[code as ErrorCode]?.status]).toEqual([code, status]);
+        return codes;
+      });
+      expect([route, duplicates(operation['x-error-codes'])]).toEqual([route, []]);
+      expect(promised).toEqual(expect.arrayContaining(operation['x-error-codes']));
+    }
   });
 
-  it('uses only patterns that ECMA-262, Python and RE2 read alike', () => {
-    const patterns = [...JSON.stringify(document).matchAll(/"pattern":("(?:[^"\\\\]|\\\\.)*")/g)].map(
-      ([, quoted = '']) => JSON.parse(quoted) as string,
+  it('share every parameter and every error response that two of them have in common', () => {
+    const all = Object.values(document.paths).flatMap((methods) => Object.values(methods));
+    const inline = all.flatMap(({ parameters: own = [] }) => own.filter(({ $ref }) => $ref === undefined));
+    expect(duplicates(inline.map((parameter) => JSON.stringify(parameter)))).toEqual([]);
+    const errors = all
+      .flatMap(({ responses }) => Object.entries(responses))
+      .filter(([status]) => Number(status) >= 400);
+    expect(errors.length).toBeGreaterThan(300);
+    expect(errors.filter(([, { $ref }]) => $ref === undefined)).toEqual([]);
+    expect(Object.keys(document.components.responses).length).toBeLessThan(70);
+  });
+
+  it('give every body an example that its schema accepts', () => {
+    const bodies = operations.flatMap(({ route, requestBody }) =>
+      Object.entries(requestBody?.content ?? {}).map(([type, content]) => ({ name: `${route} ${type}`, ...content })),
     );
-    expect(new Set(patterns).size).toBeGreaterThan(10);
-    for (const pattern of new Set(patterns)) {
+    expect(bodies.length).toBeGreaterThan(12);
+    expect(bodies.filter(({ schema, example }) => example === undefined || !accepts(schema, example))).toEqual([]);
+  });
+});
+
+describe('the schemas of the OpenAPI document', () => {
+  it('are described, and closed for requests but not for responses', () => {
+    expect(schemas.filter(([, { description = '' }]) => description.length < 5).map(([name]) => name)).toEqual([]);
+    const silent = properties.filter(({ schema: { description = '' } }) => description.length < 3);
+    expect(silent.map(({ name }) => name)).toEqual([]);
+    expect(properties.filter(({ field }) => !/^[a-z][a-z0-9_]*$/.test(field))).toEqual([]);
+    const closed = schemas.filter(([, schema]) => schema.additionalProperties === false).map(([name]) => name);
+    // openapi-generator cannot read closed forms.
+    const wanted = requests.map(([name]) => name).filter((name) => !name.startsWith('Introspection'));
+    expect(closed.sort()).toEqual(wanted.sort());
+  });
+
+  it('limit every string and array of a request, and let generators leave out lists that were not set', () => {
+    const ofRequests = properties.filter(({ owner }) => owner.endsWith('Request'));
+    const unlimited = ofRequests.filter(({ schema }) => {
+      const { maxLength, maxItems, items } = schema;
+      if (typesOf(schema).includes('string')) return maxLength === undefined && enumOf(schema) === undefined;
+      if (!typesOf(schema).includes('array')) return false;
+      return maxItems === undefined || (items?.maxLength === undefined && enumOf(items ?? {}) === undefined);
+    });
+    expect(unlimited.map(({ name }) => name)).toEqual([]);
+    const lists = ofRequests.filter(({ schema }) => typesOf(schema).includes('array'));
+    expect(lists.length).toBeGreaterThan(10);
+    const filled = lists.filter(({ schema, isRequired }) => !isRequired && schema['x-nullable'] !== true);
+    expect(filled.map(({ name }) => name)).toEqual([]);
+  });
+
+  it('give every property and parameter an example that they accept', () => {
+    expect(properties.filter(({ schema }) => !hasExample(schema)).map(({ name }) => name)).toEqual([]);
+    const wrong = properties.filter(({ schema }) => schema.example !== undefined && !accepts(schema, schema.example));
+    expect(wrong.map(({ name, schema }) => [name, schema.example])).toEqual([]);
+    const without = parameters.filter(({ schema, example }) => example === undefined || !accepts(schema, example));
+    expect(without.map(({ of }) => of)).toEqual([]);
+  });
+
+  it('declare every number as an integer with a format, and every id as a UUID, except ids that are text', () => {
+    const numbers = schemasIn(document).filter(([, one]) => typesOf(one).some((type) => /number|integer/.test(type)));
+    expect(numbers.length).toBeGreaterThan(40);
+    const loose = numbers.filter(
+      ([, one]) => typesOf(one).includes('number') || !/^int(32|64)$/.test(one.format ?? ''),
+    );
+    expect(loose).toEqual([]);
+    const texts = ['carrier_id', 'client_id', 'request_id'];
+    const ids = properties.filter(({ field }) => /_id$|_by$/.test(field) && !texts.includes(field));
+    expect(ids.length).toBeGreaterThan(20);
+    expect(ids.filter(({ schema }) => schema.format !== 'uuid').map(({ name }) => name)).toEqual([]);
+    const inPaths = parameters.filter((parameter) => parameter.in === 'path' && /_id$/.test(parameter.name));
+    expect(inPaths.filter(({ schema }) => schema.format !== 'uuid')).toEqual([]);
+  });
+
+  it('name every enum, so that clients have one type for it', () => {
+    const named = schemas.filter(([, one]) => one.enum !== undefined);
+    const names = named.map(([name]) => name);
+    expect(names).toEqual(expect.arrayContaining(['UserType', 'UserStatus', 'OperationStatus', 'SortDirection']));
+    // In Go, the constants of all enums share one namespace.
+    const constants = named.flatMap(([, one]) => one['x-enum-varnames'] ?? one.enum ?? []);
+    expect(duplicates(constants.map((constant) => constant.toUpperCase().replaceAll('-', '_')))).toEqual([]);
+    const inline = schemasIn(document)
+      .filter(([, one]) => one.type !== undefined && one.enum !== undefined)
+      .map(([path]) => path)
+      .filter((path) => !/^components\/schemas\/[A-Za-z]+$/.test(path));
+    // The codes of a problem belong to one response.
+    expect(inline.filter((path) => !/Problem\/allOf\/1\/properties\/code$/.test(path))).toEqual([]);
+  });
+
+  it('tell the alternatives of a response apart by a discriminator', () => {
+    const unions = schemas.flatMap(([, one]) => (one.oneOf === undefined ? [] : [one]));
+    expect(unions).toHaveLength(2);
+    for (const { oneOf = [], discriminator } of unions) {
+      const { propertyName, mapping } = discriminator!;
+      expect(new Set(Object.values(mapping))).toEqual(new Set(oneOf.map(({ $ref }) => $ref)));
+      for (const [value, target] of Object.entries(mapping)) {
+        const field = resolve((componentAt(target) as Schema).properties![propertyName]!);
+        expect([target, field.enum ?? [field.const]]).toEqual([target, expect.arrayContaining([value])]);
+      }
+    }
+    expect(schemasIn(document.paths).filter(([, schema]) => schema.oneOf !== undefined)).toEqual([]);
+  });
+
+  it('use only patterns that ECMA-262, Python and RE2 read alike', () => {
+    const patterns = new Set(schemasIn(document).flatMap(([, { pattern }]) => pattern ?? []));
+    expect(patterns.size).toBeGreaterThan(10);
+    for (const pattern of patterns) {
       expect(() => new RegExp(pattern, 'u')).not.toThrow();
       // No lookaround, references, classes or escapes that differ between languages.
       expect(pattern).not.toMatch(/\(\?[^:]|\\[^xtnr.*+?^$|()[\]{}/-]|\\x(?![0-9a-f]{2})/);
     }
   });
 
-  it('contains no response field for a password, a hash or an internal value', () => {
+  it('contain no response field for a password, a hash or an internal value, and state the claims of tokens', () => {
     // The response to the enrolment of an authenticator app is the only one with its secret.
-    const answers = schemas.filter(([name]) => !name.endsWith('Request') && name !== 'AddedTotpResponse');
-    const fields = answers.flatMap(([, { properties = {} }]) => Object.keys(properties));
+    const ofResponses = properties.filter(({ owner }) => !/Request$|^AddedTotpResponse$/.test(owner));
+    const internal = /hash|secret|search_text|^password$|current_password|new_password/;
+    expect(ofResponses.filter(({ field }) => internal.test(field)).map(({ name }) => name)).toEqual([]);
+    const claims = document.components.schemas['IntrospectionResponse']?.properties;
+    expect(claims?.['iss']?.description).toContain('public URL');
+    expect(claims?.['aud']?.description).toContain('carrier-platform');
+    expect(JSON.stringify(document)).toMatch(/`aud` `carrier-platform`.*`iss`/);
+  });
+});
+
+/** The routes that need no login. Any other route must require one. */
+const publicRoutes = [
+  ...['GET /', 'HEAD /', 'GET /health/live', 'HEAD /health/live', 'GET /health/ready', 'HEAD /health/ready'],
+  ...['GET /.well-known/jwks.json', 'GET /.well-known/webauthn', 'GET /auth/link-page.js', 'GET /user/export/{token}'],
+  ...['GET /auth/email/{token}', 'POST /auth/email/{token}', 'GET /auth/reset/{token}', 'POST /auth/reset/{token}'],
+  ...['POST /auth/check-token', 'POST /auth/login', 'POST /auth/logout', 'POST /auth/reset_email'],
+  ...['POST /auth/passkey/login', 'POST /auth/passkey/options'],
+  ...['POST /auth/second-factor', 'POST /auth/second-factor/passkey-options'],
+];
+
+/** The required operations, whose methods and paths never change. */
+const promised = [
+  ...['GET /user', 'GET /user/list', 'GET /user/{user_id}', 'POST /user/create', 'PATCH /user/{user_id}'],
+  ...['DELETE /user/{user_id}', 'PATCH /user/all', 'DELETE /user/all', 'GET /auth/session/list'],
+  ...['POST /auth/check-token', 'POST /auth/reset_email', 'POST /auth/reset/{token}'],
+];
+
+/**
+ * The routes whose requests take a place of the admission of long work. A change of a role may wait
+ * for bulk changes. An import takes a place for each batch instead, and an export has a separate
+ * connection.
+ */
+const longRoutes = [
+  ...['GET /audit/list', 'GET /auth/key/list', 'GET /auth/session/list', 'GET /carrier/list', 'GET /mail/list'],
+  ...['GET /role/list', 'GET /user/list', 'GET /user/operation/list', 'GET /user/operation/{operation_id}/skipped'],
+  ...['GET /stats/overview', 'DELETE /auth/session/all', 'DELETE /user/all', 'PATCH /user/all'],
+  ...['POST /role/create', 'PATCH /role/{role}', 'DELETE /role/{role}', 'POST /user/operation/{operation_id}/undo'],
+];
+
+/**
+ * The changes by users and keys whose requests take no place for the whole handler. A new user and
+ * a new own password take one after the hash, and an import takes one for each batch. The others
+ * wait for no lock of a bulk change, or for at most 2 s, or are limited to a few in an hour.
+ */
+const unadmittedChanges = [
+  ...['POST /auth/email', 'POST /auth/introspect', 'POST /auth/password', 'POST /mail/{mail_id}/retry'],
+  ...['POST /auth/reauthenticate', 'POST /auth/reauthenticate/options'],
+  ...['POST /user/create', 'POST /user/export/link', 'POST /user/import'],
+];
+
+const controller = /@Controller\((?:'([^']*)')?\)([\s\S]*?)(?=@Controller\(|$)/g;
+const handler =
+  /^ {2}@(Get|Post|Put|Patch|Delete|Head|All|Options|Search)\((?:'([^']*)')?\)\n([\s\S]*?)^ {2}(?:async )?\w+\(/gm;
+
+/** Returns the decorators of all handlers of the controllers, by their routes. */
+function handlers(): Map<string, string> {
+  const found = sourceFiles('.controller.ts').flatMap(({ text }) =>
+    [...text.matchAll(controller)].flatMap(([, base = '', body = '']) =>
+      [...body.matchAll(handler)].map(([, method = '', path = '', decorators = '']): [string, string] => {
+        const parts = `${base}/${path}`.split('/').filter((part) => part !== '');
+        return [`${method.toUpperCase()} /${parts.join('/').replace(/:(\w+)/g, '{$1}')}`, decorators];
+      }),
+    ),
+  );
+  return new Map(found);
+}
+
+describe('the routes of the source', () => {
+  const routes = handlers();
+  const routesWith = (pattern: RegExp) => [...routes].filter(([, text]) => pattern.test(text)).map(([route]) => route);
+
+  it('are documented with the same access rules, except the script of a page', () => {
+    expect(routesWith(/@ApiExclude/)).toEqual(['GET /auth/link-page.js']);
+    const documented = operations.map((operation) => `${operation.route} ${operation['x-permission']}`);
+    const declared = [...routes].map(([route, decorators]) => {
+      const [rule, ...others] = decorators.match(/^ {2}@(Allow|Public)\(('[^']+')?/gm) ?? [];
+      // Each route declares once who may call it.
+      expect([route, rule, others]).toEqual([route, expect.any(String), []]);
+      const permission = /'(.+)'/.exec(rule ?? '')?.[1] ?? 'any login';
+      return `${route} ${rule?.includes('@Public') === true ? 'none' : permission}`;
+    });
+    expect(declared.filter((text) => !text.includes('link-page')).sort()).toEqual(documented.sort());
+  });
+
+  it('are all in controllers, except the metrics and pages', () => {
+    const outside = sourceFiles().filter(({ text }) =>
+      /(fastify|instance)\.(get|post|put|patch|delete|all|route)[(<]/.test(text),
+    );
+    const known = ['console/console', 'http/docs/docs'].map((name) => `src/${name}.setup.ts`);
+    const others = ['src/http/method-not-allowed.ts', 'src/platform/metrics/metrics-route.ts'];
+    expect(outside.map(({ path }) => path).sort()).toEqual([...known, ...others].sort());
     expect(
-      fields.filter((field) => /hash|secret|search_text|^password$|current_password|new_password/.test(field)),
+      sourceFiles().filter(({ path, text }) => !path.endsWith('.controller.ts') && /@Controller\(/.test(text)),
     ).toEqual([]);
+  });
+
+  it('are public exactly where listed, and include the twelve required operations', () => {
+    expect(routesWith(/^ {2}@Public\(/m).sort()).toEqual(publicRoutes.sort());
+    expect(promised).toHaveLength(12);
+    expect(promised.filter((route) => !routes.has(route))).toEqual([]);
+  });
+
+  it('admit every list, bulk change, change of a role and statistic as long work, and nothing else (D30)', () => {
+    const long = operations.filter((operation) => operation['x-long-work'] === true).map(({ route }) => route);
+    expect(long.sort()).toEqual(longRoutes.sort());
+    expect(routesWith(/^ {2}@LongWork\(\)/m).sort()).toEqual(longRoutes.sort());
+    // Lists of the factors of one user are short.
+    const lists = [...routes.keys()].filter((route) => /\/(list|all)$/.test(route) && !/\/factor\//.test(route));
+    expect(lists.filter((route) => !long.includes(route))).toEqual([]);
+  });
+
+  it('admit every other change by a user or key, with listed exceptions (D30)', () => {
+    const changes = [...routes.keys()].filter((route) => !publicRoutes.includes(route) && !/^(GET|HEAD) /.test(route));
+    const admitted = routesWith(/^ {2}@(LongWork|SingleWrite)\(\)/m);
+    expect(changes.filter((route) => !admitted.includes(route)).sort()).toEqual(unadmittedChanges.sort());
   });
 });

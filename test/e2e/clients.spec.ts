@@ -1,6 +1,10 @@
-import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from 'jose';
 import {
@@ -12,14 +16,17 @@ import {
   introspectionRequest,
   processIntrospectionResponse,
 } from 'oauth4webapi';
-import { SigningKeyRotation } from '../../src/signing-keys/signing-key-rotation.service';
-import { SigningKeysService } from '../../src/signing-keys/signing-keys.service';
+import type { SigningKeyRotation } from '../../src/auth/signing-keys/signing-key-rotation.service';
+import type { SigningKeysService } from '../../src/auth/signing-keys/signing-keys.service';
+import { freePort } from '../support/built-program';
 import { enrolApp } from '../support/factors';
 import { createKey } from '../support/keys';
-import { adminEmail, password, type TestLogin, TestService } from '../support/service';
+import { moduleExamples } from '../support/module-examples';
+import { adminEmail, appSecret, password, type TestLogin, TestService } from '../support/service';
+import { createTestDatabase } from '../support/test-database';
 
 const run = promisify(execFile);
-const root = join(__dirname, '../..');
+const root = resolve(__dirname, '../..');
 const issuer = 'http://localhost:3000';
 const audience = 'carrier-platform';
 
@@ -96,12 +103,18 @@ console.log(JSON.stringify({
 }));
 `;
 
-describe('third-party client libraries over a socket', () => {
+/** Responses of an unavailable service, or of another program at its address. */
+const faults: [string, RequestListener][] = [
+  ['503', (_request, response) => response.writeHead(503, { 'retry-after': '1' }).end('{"code":"service.overloaded"}')],
+  ['a page', (_request, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<p>Maintenance')],
+  ['no key set', (_request, response) => response.writeHead(200).end('{"keys":1}')],
+  ['no response', (request) => request.socket.destroy()],
+];
+
+describe('third-party client libraries', () => {
   let service: TestService;
-  let url: string;
   beforeAll(async () => {
     service = await TestService.start();
-    ({ url } = await service.listen());
   });
   afterAll(() => service.close());
 
@@ -111,7 +124,7 @@ describe('third-party client libraries over a socket', () => {
     );
     const resourceServer = await service.loginAs({ user_type: 'system', roles: ['resource_server'] });
     const user = await service.loginAs({ roles: ['carrier_administrator'] });
-    const server: AuthorizationServer = { issuer, introspection_endpoint: `${url}/auth/introspect` };
+    const server: AuthorizationServer = { issuer, introspection_endpoint: `${service.url}/auth/introspect` };
     const client = { client_id: 'resource-server' };
     const ask = async (by: TestLogin, token: string) => {
       const authenticate: ClientAuth = (_server, _client, _body, headers) =>
@@ -135,7 +148,7 @@ describe('third-party client libraries over a socket', () => {
   it('lets oauth4webapi authenticate with the id of an API key and the key (RFC 6749 §2.3.1)', async () => {
     const { key, key_id } = await createKey(service, ['token:introspect']);
     const user = await service.loginAs();
-    const server: AuthorizationServer = { issuer, introspection_endpoint: `${url}/auth/introspect` };
+    const server: AuthorizationServer = { issuer, introspection_endpoint: `${service.url}/auth/introspect` };
     for (const authenticate of [ClientSecretBasic, ClientSecretPost]) {
       const ask = async (client_id: string, client_secret: string) => {
         const options = { [allowInsecureRequests]: true };
@@ -158,35 +171,43 @@ describe('third-party client libraries over a socket', () => {
     return { name: login.name, recovery_code: recovery_codes[0] ?? '', token: login.token };
   }
 
-  it('lets openapi-typescript generate types with which an openapi-fetch program compiles and works', async () => {
-    const { name, recovery_code, token } = await userWithFactor();
-    // Below node_modules, so that the program finds its packages.
-    const cache = join(root, 'node_modules', '.cache');
-    mkdirSync(cache, { recursive: true });
-    const directory = mkdtempSync(join(cache, 'clients-'));
-    const node = (...args: string[]) =>
-      run(process.execPath, args, { cwd: directory, env: { PATH: process.env['PATH'] } });
-    const tsc = join(root, 'node_modules/typescript/bin/tsc');
-    const strict = {
-      strict: true,
-      skipLibCheck: true,
-      exactOptionalPropertyTypes: true,
-      noUncheckedIndexedAccess: true,
-    };
-    const compilerOptions = { ...strict, target: 'es2022', module: 'nodenext', types: ['node'] };
-    try {
+  describe('in programs', () => {
+    let directory: string;
+    /** the environment of the examples in docs/modules.md */
+    let env: Record<string, string | undefined>;
+    const node = async (...args: string[]) =>
+      (await run(process.execPath, args, { cwd: directory, env })).stdout.trim();
+
+    beforeAll(async () => {
+      const { key_id, key } = await createKey(service, ['token:introspect']);
+      const { PATH } = process.env;
+      env = { PATH, IDENTITY_URL: service.url, ISSUER: issuer, KEY_ID: key_id, KEY: key };
+      // Below node_modules, so that the programs find their packages.
+      const cache = join(root, 'node_modules', '.cache');
+      mkdirSync(cache, { recursive: true });
+      directory = mkdtempSync(join(cache, 'clients-'));
       writeFileSync(join(directory, 'package.json'), '{ "type": "module" }');
-      await node(
-        join(root, 'node_modules/openapi-typescript/bin/cli.js'),
-        `${url}/docs/openapi.json`,
-        '-o',
-        'schema.ts',
-      );
+      const generator = join(root, 'node_modules/openapi-typescript/bin/cli.js');
+      await node(generator, `${service.url}/docs/openapi.json`, '-o', 'schema.ts');
       writeFileSync(join(directory, 'program.ts'), program);
-      writeFileSync(join(directory, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['program.ts'] }));
-      await node(tsc).catch((error: { stdout: string }) => expect(error.stdout).toBe(''));
-      const { stdout } = await node('program.js', url, adminEmail, password, name, recovery_code, token);
-      expect(JSON.parse(stdout)).toEqual({
+      const examples = ['online.mts', 'offline.mts'];
+      for (const name of examples) writeFileSync(join(directory, name), moduleExamples().get(name) ?? '');
+      const checks = { strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true };
+      const compilerOptions = { ...checks, skipLibCheck: true, target: 'es2022', module: 'nodenext', types: ['node'] };
+      writeFileSync(
+        join(directory, 'tsconfig.json'),
+        JSON.stringify({ compilerOptions, files: ['program.ts', ...examples] }),
+      );
+      await node(join(root, 'node_modules/tsc7/bin/tsc')).catch((error: { stdout: string }) => {
+        throw new Error(error.stdout);
+      });
+    });
+    afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+    it('lets openapi-typescript generate types with which an openapi-fetch program compiles and works', async () => {
+      const { name, recovery_code, token } = await userWithFactor();
+      const shown = await node('program.js', service.url, adminEmail, password, name, recovery_code, token);
+      expect(JSON.parse(shown)).toEqual({
         created: [201, 'grace', 'invited'],
         again: [409, 'user.name_taken'],
         list: [['grace'], 1],
@@ -198,16 +219,50 @@ describe('third-party client libraries over a socket', () => {
         completed: name,
         stale: ['auth.reauthentication_required', 'Bearer error="insufficient_user_authentication", max_age="300"'],
       });
-    } finally {
-      rmSync(directory, { recursive: true, force: true });
-    }
+    });
+
+    // `test/e2e/modules.long.spec.ts` tries the other languages.
+    it('runs the programs of docs/modules.md, which print the user of a token and reject others', async () => {
+      const languages = ['ts', 'py', 'java', 'go'].map((end) => (end === 'ts' ? 'mts' : end));
+      const names = [...moduleExamples().keys()].map((name) => name.toLowerCase());
+      expect(names.sort()).toEqual(languages.flatMap((end) => [`online.${end}`, `offline.${end}`]).sort());
+      const user = await service.loginAs({ roles: ['carrier_administrator'] });
+      const online = (await node('online.mjs', user.token)).split('\n');
+      const pattern = expect.stringMatching(`^${user.name} .*user:read`);
+      expect(online).toEqual([pattern, pattern]);
+      expect(await node('offline.mjs', user.token)).toBe(`${user.user_id} carrier_administrator`);
+      const forged = `${user.token.slice(0, -4)}AAAA`;
+      expect([await node('online.mjs', forged), await node('offline.mjs', forged)]).toEqual([
+        'inactive\ninactive',
+        'inactive',
+      ]);
+      await service.post('/auth/logout', { token: user.token, body: {} });
+      expect(await node('online.mjs', user.token)).toBe('inactive\ninactive');
+    });
+
+    it.each(faults)(
+      'prints "unavailable" for a valid token while the keys cannot be fetched: %s (J20)',
+      async (_name, answer) => {
+        const { token } = await service.loginAs();
+        const server = createServer(answer).listen(0, '127.0.0.1');
+        await once(server, 'listening');
+        const IDENTITY_URL = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+        const { stdout } = await run(process.execPath, ['offline.mjs', token], {
+          cwd: directory,
+          env: { ...env, IDENTITY_URL },
+        });
+        expect(stdout.trim()).toBe('unavailable');
+        server.closeAllConnections();
+        server.close();
+      },
+    );
   });
 
   // The last test, because it revokes the keys of all tokens.
   it('lets jose verify access tokens by the JWKS before and after a rotation, and reject all others', async () => {
     // Ends the 30 s cool-down of jose, which is shorter than the publication of a key before it
     // signs.
-    const keySet = createRemoteJWKSet(new URL(`${url}/.well-known/jwks.json`), { cooldownDuration: 0 });
+    const keySet = createRemoteJWKSet(new URL(`${service.url}/.well-known/jwks.json`), { cooldownDuration: 0 });
     const verify = (token: string, rules: object = {}) =>
       jwtVerify(token, keySet, { issuer, audience, typ: 'at+jwt', algorithms: ['ES256'], ...rules });
     const { token, user_id, session_id } = service.admin;
@@ -216,19 +271,94 @@ describe('third-party client libraries over a socket', () => {
     await expect(verify(token, { audience: 'others' })).rejects.toThrow('unexpected "aud" claim value');
     await expect(verify(`${token.slice(0, -4)}AAAA`)).rejects.toThrow('signature verification failed');
 
-    await service.app.get(SigningKeyRotation).rotate({ now: true });
+    await service.inside<SigningKeyRotation>('SigningKeyRotation').rotate({ now: true });
     await service.rows(`update signing_keys set signs_from = signs_from - interval '1 minute'`);
-    await service.app.get(SigningKeysService).reload();
+    await service.inside<SigningKeysService>('SigningKeysService').reload();
     const { token: next } = await service.login(adminEmail);
     expect(decodeProtectedHeader(next).kid).not.toBe(protectedHeader.kid);
     expect((await verify(next)).payload.sub).toBe(user_id);
     expect((await verify(token)).payload.sub).toBe(user_id);
 
-    await service.app.get(SigningKeyRotation).rotate({ revoke: true });
-    await service.app.get(SigningKeysService).reload();
-    const stranger = createRemoteJWKSet(new URL(`${url}/.well-known/jwks.json`));
+    await service.inside<SigningKeyRotation>('SigningKeyRotation').rotate({ revoke: true });
+    await service.inside<SigningKeysService>('SigningKeysService').reload();
+    const stranger = createRemoteJWKSet(new URL(`${service.url}/.well-known/jwks.json`));
     const { token: last } = await service.login(adminEmail);
     expect((await jwtVerify(last, stranger, { issuer, audience })).payload.sub).toBe(user_id);
     await expect(jwtVerify(next, stranger, { issuer, audience })).rejects.toThrow('no applicable key found');
+  });
+});
+
+const requests = [
+  ...['POST /auth/reset/… 204', 'POST /auth/login 200', 'GET /user 200', 'POST /user/create 201'],
+  ...['POST /auth/reset/… 204', 'POST /auth/login 200', 'POST /auth/check-token 200'],
+  ...['GET /user/list 200', 'PATCH /user/all 200', 'PATCH /user/all 200', 'GET /user/operation/… 200'],
+  ...['POST /user/operation/…/undo 202', 'GET /audit/list 200'],
+  ...['GET /user/export 200', 'POST /user/import 200', 'POST /user/import 200', 'POST /user/import 200'],
+  ...['GET /auth/session/list 200', 'DELETE /auth/session/… 204', 'GET /user 401'],
+  ...['POST /role/create 201', 'POST /user/create 201', 'POST /auth/login 200', 'POST /auth/key/create 201'],
+  ...['GET /user/list 200', 'POST /auth/introspect 200'],
+];
+
+describe('the README', () => {
+  it('contains a tour that works as written on another port, shows each response and leaves no file', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'carrier-identity-tour-'));
+    const database = await createTestDatabase();
+    // Five digits: the line of a mailed link is longer than 76 characters, and the mail breaks it.
+    const port = await freePort();
+    const env = { PATH: process.env['PATH'], PORT: String(port), DATABASE_URL: database.url, APP_SECRET: appSecret };
+    const service = spawn(process.execPath, [resolve('dist/src/main.js')], { cwd: directory, env });
+    try {
+      let output = '';
+      const link = await new Promise<string>((done, fail) => {
+        service.once('exit', () => fail(new Error(output)));
+        service.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
+        service.stdout.on('data', (chunk: Buffer) => {
+          output += chunk.toString();
+          const found = /http:\/\/localhost:\d+\/auth\/reset\/[A-Za-z0-9_-]{43}/.exec(output);
+          if (found !== null) done(found[0]);
+        });
+      });
+      const blocks = [...readFileSync('README.md', 'utf8').matchAll(/<!-- tour -->\n```sh\n([\s\S]*?)```/g)].map(
+        ([, block]) => block,
+      );
+      expect(blocks).toHaveLength(7);
+      const script = blocks
+        .join('\n')
+        .replace('B=http://localhost:3000', `B=http://localhost:${port}`)
+        .replace('$B/auth/reset/...', link);
+      const { stdout } = await promisify(execFile)('bash', ['-eo', 'pipefail', '-c', script], {
+        cwd: directory,
+        env: { PATH: process.env['PATH'] },
+      });
+      // Each request is printed with its status and its response.
+      const [, ...parts] = stdout.split(/^> ([A-Z]+ \/[^?:]*).*: (\d+)$/m);
+      const steps = Array.from({ length: parts.length / 3 }, (_, index) => parts.slice(index * 3, index * 3 + 3));
+      const requestOf = (path = '') => path.replace(/[\w-]{36,43}/, '…');
+      expect(steps.map(([request, status]) => `${requestOf(request)} ${status}`)).toEqual(requests);
+      const bodies = steps.flatMap(([, , text = '']) => /^\{\n {2}[^]*?^\}$/m.exec(text)?.[0] ?? []);
+      const answers = bodies.map((text) => JSON.parse(text) as Record<string, unknown>);
+      const has = (fields: Record<string, unknown>) => expect(answers).toContainEqual(expect.objectContaining(fields));
+      has({ name: 'administrator', permissions: ['*'] });
+      has({ name: 'ada', status: 'invited' });
+      has({ active: true, refreshed: false });
+      has({ matched: 1, would_change: 1 });
+      has({ matched: 1, changed: 1 });
+      has({ kind: 'undo', status: 'done', changed: 1 });
+      has({ matched: 1, would_create: 1, skipped_count: 0 });
+      has({ kind: 'import', status: 'done', changed: 1, skipped_count: 0 });
+      const event = expect.objectContaining({ changes: { attributes: { after: { tier: 'gold' }, before: {} } } });
+      has({ items: expect.arrayContaining([event]) });
+      has({ status: 401, code: 'auth.token_invalid' });
+      has({ name: 'billing_clerk', permissions: ['billing:read', 'user:read'] });
+      has({ name: 'linus', roles: ['billing_clerk'] });
+      expect(answers.at(-1)).toMatchObject({ active: true, username: 'linus', scope: 'billing:read user:read' });
+      // The service itself writes to .data; the tour leaves nothing in the checkout.
+      expect(readdirSync(directory)).toEqual(['.data']);
+    } finally {
+      service.kill('SIGTERM');
+      await new Promise((done) => service.once('exit', done));
+      await database.drop();
+      rmSync(directory, { recursive: true, force: true });
+    }
   });
 });

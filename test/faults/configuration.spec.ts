@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { appSecret } from '../support/service';
+import { appSecret } from '../support/in-process';
 import { freePort, runBuilt, spawnBuilt, startServiceProcess } from '../support/built-program';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
 import { startTlsProxy } from '../support/tls-proxy';
@@ -17,7 +17,9 @@ beforeEach(() => {
 
 afterEach(() => rmSync(join(dataDir, '..'), { recursive: true, force: true }));
 
-const start = (env: Record<string, string>) => runBuilt('src/main.js', { DATA_DIR: dataDir, ...env });
+/** Starts the service on a free port, because concurrent starts would share the default port. */
+const start = async (env: Record<string, string>) =>
+  runBuilt('src/main.js', { DATA_DIR: dataDir, PORT: String(await freePort()), ...env });
 
 /**
  * Returns the variables that the message names, in order. Everything written must belong to the
@@ -30,7 +32,7 @@ function namedFaults({ stdout, stderr }: { stdout: string; stderr: string }): st
   return faults.map((fault) => /^ {2}- ([A-Z_]+): \S.{5,}$/.exec(fault)?.[1] ?? `not understood: ${fault}`);
 }
 
-/** Only cases that need a process; src/config/config.spec.ts covers all others. */
+/** Only cases that need a process; src/platform/config/config.spec.ts covers all others. */
 const wrong: [Record<string, string>, string[]][] = [
   [{ DATABASE_URL: nowhere }, ['APP_SECRET']],
   [{ APP_SECRET: 'secret-not-to-be-shown' }, ['APP_SECRET']],
@@ -61,14 +63,6 @@ describe('faults of a first start with the embedded database', () => {
     expect(existsSync(cluster())).toBe(false);
   });
 
-  it('rejects an ADMIN_PASSWORD that breaks the rules before it creates a database (F27)', async () => {
-    const admin = { ADMIN_EMAIL: 'ada@example.com', ADMIN_PASSWORD: 'administrator administrator' };
-    const end = await start({ ...admin, PORT: String(await freePort()) });
-    expect([end.code, end.stdout]).toEqual([1, '']);
-    expect(end.stderr).toMatch(/^The first administrator cannot be created:\n {2}- ADMIN_PASSWORD: .+\n$/);
-    expect(existsSync(cluster())).toBe(false);
-  });
-
   it('reports a DATA_DIR that is a file, below a file, or cannot be created (F27)', async () => {
     mkdirSync(dataDir);
     const file = join(dataDir, 'file');
@@ -87,6 +81,7 @@ it('logs why it exits when an exception is not caught', async () => {
     // The start waits for a database that does not respond.
     DATABASE_URL: `postgres://user:password@127.0.0.1:${(hanging.address() as AddressInfo).port}/database`,
     APP_SECRET: appSecret,
+    PORT: String(await freePort()),
     NODE_OPTIONS: `--import=data:text/javascript;base64,${Buffer.from(crash).toString('base64')}`,
   });
   const [connection] = (await once(hanging, 'connection')) as [Socket];
@@ -145,7 +140,7 @@ describe('faults that appear only during the start', () => {
   });
 
   it('rejects an ADMIN_PASSWORD that breaks the rules (F27)', async () => {
-    const admin = { ADMIN_EMAIL: 'ada@example.com', ADMIN_PASSWORD: 'short', PORT: String(await freePort()) };
+    const admin = { ADMIN_EMAIL: 'ada@example.com', ADMIN_PASSWORD: 'short' };
     const end = await start({ ...env(), ...admin });
     expect([end.code, end.stderr]).toEqual([
       1,
@@ -186,7 +181,7 @@ describe('faults that appear only during the start', () => {
   });
 
   it('reports an APP_SECRET that differs from the first start in one sentence (F27)', async () => {
-    const another = { APP_SECRET: 'another-0123456789-abcdefghijklmnopqrs', PORT: String(await freePort()) };
+    const another = { APP_SECRET: 'another-0123456789-abcdefghijklmnopqrs' };
     const end = await start({ ...env(), ...another });
     expect(end.code).toBe(1);
     expect(namedFaults(end)).toEqual(['APP_SECRET']);

@@ -1,10 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { readFile, stat, truncate, writeFile } from 'node:fs/promises';
+import { stat, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   type Account,
   isAlive,
-  killServer,
   listProcesses,
   modeOf,
   ORDINARY,
@@ -25,7 +24,7 @@ const accounts: [string, Account][] = isRoot ? [['root', {}]] : [];
 accounts.push(['an ordinary user', ORDINARY]);
 
 const IN_USE = {
-  name: 'EmbeddedPostgresError',
+  name: 'StartFault',
   error: expect.stringContaining('Another process uses this DATA_DIR') as string,
 };
 
@@ -65,7 +64,7 @@ describe.each(accounts)('as %s', (name, account) => {
     const watch = setInterval(() => seen.push(...listProcesses('axeww')), 20);
     const cold = await first.start(dataDir, { settings: { max_connections: '33', cluster_name: "it's a $(test)" } });
     clearInterval(watch);
-    expect(cold).toMatchObject({ adopted: false, directory: join(dataDir, 'postgres') });
+    expect(cold.directory).toBe(join(dataDir, 'postgres'));
     expect(cold.url).toMatch(/^postgres:\/\/carrier_identity:[0-9a-f]{48}@127\.0\.0\.1:\d+\/carrier_identity$/);
     await query(cold.url, 'create table restarted as select 1 as one');
 
@@ -80,7 +79,6 @@ describe.each(accounts)('as %s', (name, account) => {
     expect(processes.filter(isAlive)).toEqual([]);
 
     const warm = await makeOwner().start(dataDir);
-    expect(warm.adopted).toBe(false);
     expect(new URL(warm.url).password).toBe(password);
     expect(await query(warm.url, 'select one from restarted')).toEqual([{ one: 1 }]);
     console.info(`as ${name}: cold ${Math.round(cold.took)} ms, warm ${Math.round(warm.took)} ms`);
@@ -142,7 +140,7 @@ describe.each(accounts)('as %s', (name, account) => {
     const processes = serverProcesses(directory);
     await first.kill();
     const second = makeOwner();
-    expect(await second.start(dataDir)).toMatchObject({ url, adopted: true });
+    expect(await second.start(dataDir)).toMatchObject({ url });
     expect(await query(url, 'select one from adopted')).toEqual([{ one: 1 }]);
     await second.stop();
     expect(processes.filter(isAlive)).toEqual([]);
@@ -156,19 +154,7 @@ describe.each(accounts)('as %s', (name, account) => {
     process.kill(serverProcesses(directory)[0]!, 'SIGKILL');
     await first.kill();
     const next = await makeOwner().start(dataDir);
-    expect(next.adopted).toBe(false);
     expect(await query(next.url, 'select one from recovered')).toEqual([{ one: 1 }]);
-  });
-
-  it('starts although another program has the process id of a killed server', async () => {
-    const first = makeOwner();
-    const { directory } = await first.start(dataDir);
-    const pidFile = await readFile(join(directory, 'postmaster.pid'), 'utf8');
-    await killServer(directory);
-    await first.kill();
-    const other = makeOwner();
-    await writeFile(join(directory, 'postmaster.pid'), pidFile.replace(/^\d+/, String(other.child.pid)));
-    expect((await makeOwner().start(dataDir)).adopted).toBe(false);
   });
 
   it('lets one of two simultaneous cold starts win', async () => {
@@ -178,7 +164,7 @@ describe.each(accounts)('as %s', (name, account) => {
     expect(answers[1 - won]).toEqual(IN_USE);
     expect(await query(answers[won]!.url, 'select 1 as one')).toEqual([{ one: 1 }]);
     await contenders[won]!.stop();
-    expect(await contenders[1 - won]!.start(fresh)).toMatchObject({ adopted: false });
+    await contenders[1 - won]!.start(fresh);
     expect(readdirSync(fresh)).toEqual(['postgres']);
   });
 
@@ -189,7 +175,7 @@ describe.each(accounts)('as %s', (name, account) => {
     const answer = interrupted.tryStart(fresh);
     await until(isInTheMiddle);
     process.kill(-interrupted.child.pid!, 'SIGINT');
-    expect(await answer).toMatchObject({ name: 'EmbeddedPostgresError' });
+    expect(await answer).toMatchObject({ name: 'StartFault' });
     expect(readdirSync(fresh)).toEqual([]);
 
     const killed = makeOwner({ detached: true });
@@ -220,7 +206,7 @@ describe.each(accounts)('as %s', (name, account) => {
     const began = performance.now();
     const refused = await first.tryStart(dataDir, { settings: { shared_buffers: 'plenty' } });
     expect(refused).toMatchObject({
-      name: 'EmbeddedPostgresError',
+      name: 'StartFault',
       error: expect.stringMatching(/shared_buffers.*DATABASE_URL/),
     });
     expect(performance.now() - began).toBeLessThan(15_000);
@@ -232,7 +218,7 @@ describe.each(accounts)('as %s', (name, account) => {
 
   it('points to DATABASE_URL when the platform package is not installed', async () => {
     const answer = await sandbox.makeOwner(await sandbox.makeProject('none'), account).tryStart(fresh);
-    expect(answer).toMatchObject({ name: 'EmbeddedPostgresError', error: expect.stringContaining(PLATFORM_PACKAGE) });
+    expect(answer).toMatchObject({ name: 'StartFault', error: expect.stringContaining(PLATFORM_PACKAGE) });
     expect(answer.error).toContain('DATABASE_URL');
   });
 });

@@ -3,8 +3,6 @@ import { adminEmail, password } from '../support/service';
 import type { ServiceProcess } from '../support/service-process';
 import { until } from '../support/until';
 
-jest.setTimeout(180_000);
-
 describe('fresh authentication on two instances', () => {
   let cluster: Cluster;
   let here: ServiceProcess;

@@ -3,8 +3,6 @@ import { Mailbox } from '../support/mailbox';
 import type { ServiceProcess } from '../support/service-process';
 import { until } from '../support/until';
 
-jest.setTimeout(180_000);
-
 describe('jobs whose connections freeze', () => {
   let cluster: Cluster;
   let mailbox: Mailbox;

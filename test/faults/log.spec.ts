@@ -2,12 +2,11 @@ import { execFileSync } from 'node:child_process';
 import { closeSync, constants, mkdtempSync, openSync, readSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from '../support/built-program';
 import { RawConnection, requestHead } from '../support/raw-connection';
 import { adminEmail, appSecret, password } from '../support/service';
 import { ServiceProcess } from '../support/service-process';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
-
-jest.setTimeout(180_000);
 
 interface Line {
   msg: string;
@@ -45,7 +44,8 @@ afterAll(async () => {
 async function start(file: string): Promise<void> {
   const output = openSync(file, constants.O_WRONLY);
   const admin = { ADMIN_EMAIL: adminEmail, ADMIN_PASSWORD: password };
-  service = await ServiceProcess.spawn({ DATABASE_URL: database.url, APP_SECRET: appSecret, ...admin }, output);
+  const settings = { DATABASE_URL: database.url, APP_SECRET: appSecret, PORT: String(await freePort()), ...admin };
+  service = new ServiceProcess(settings, output);
   closeSync(output);
   await service.ready();
   asked = 0;

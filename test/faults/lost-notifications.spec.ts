@@ -125,7 +125,7 @@ describe('responses from memory with late or lost notifications', () => {
     const elsewhere = await createTestDatabase();
     const { APP_SECRET } = service.config;
     const urls = { DATABASE_URL: requests.url, DATABASE_DIRECT_URL: elsewhere.url };
-    const refused = await ServiceProcess.spawn({ ...urls, APP_SECRET, LOG_LEVEL: 'silent' });
+    const refused = new ServiceProcess({ ...urls, APP_SECRET, LOG_LEVEL: 'silent' });
     expect([await refused.exit, refused.output]).toEqual([
       1,
       'DATABASE_DIRECT_URL and DATABASE_URL must lead to the same database.\n',

@@ -23,7 +23,7 @@ withPgBouncer('the service behind PgBouncer in transaction mode', () => {
   });
 
   async function refusalOf(env: Record<string, string>): Promise<string> {
-    const instance = await cluster.spawn({ DATABASE_URL: bouncer.url, LOG_LEVEL: 'silent', ...env });
+    const instance = cluster.spawn({ DATABASE_URL: bouncer.url, LOG_LEVEL: 'silent', ...env });
     expect([await instance.exit, instance.stdout]).toEqual([1, '']);
     return instance.stderr;
   }

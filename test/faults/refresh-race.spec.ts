@@ -1,5 +1,5 @@
 import { connect } from 'node:net';
-import { hashToken } from '../../src/common/random';
+import { hashToken } from '../../src/platform/random';
 import { Cluster } from '../support/cluster';
 import { queueEmpty } from '../support/links';
 import { until } from '../support/until';

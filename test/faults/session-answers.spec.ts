@@ -1,5 +1,5 @@
-import { Notifications } from '../../src/database/notifications.service';
-import { TestService } from '../support/service';
+import { Notifications } from '../../src/platform/database/notifications.service';
+import { TestService } from '../support/in-process';
 import { TcpProxy } from '../support/tcp-proxy';
 import { createTestDatabase } from '../support/test-database';
 import { until } from '../support/until';

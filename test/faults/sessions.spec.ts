@@ -2,8 +2,6 @@ import { Cluster } from '../support/cluster';
 import { adminEmail, password } from '../support/service';
 import type { ServiceProcess } from '../support/service-process';
 
-jest.setTimeout(180_000);
-
 const max = 20;
 
 describe('many logins of one user at once over two instances', () => {

@@ -5,9 +5,10 @@ import { Client } from 'pg';
 import { query } from '../support/embedded-postgres-sandbox';
 import { until } from '../support/until';
 import { Mailbox } from '../support/mailbox';
-import { appSecret, password } from '../support/service';
+import { appSecret, password } from '../support/in-process';
 import { type ServiceProcess, startServiceProcess } from '../support/built-program';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
+import { workerPids } from '../support/worker-pids';
 
 interface Answered {
   status: number;
@@ -153,6 +154,7 @@ describe.each(Array.from({ length: shutdowns }, (_, index) => index + 1))('shutd
     'drops no request, closes idle connections and ignores a second signal: %s, %s workers (F17)',
     async (signal, WORKERS) => {
       await start({ WORKERS });
+      await until(() => workerPids(service.output()).length === Number(WORKERS));
       const idle = await openSockets(100, 'GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n');
       const silent = await openSockets(100, '');
       const closed = Promise.all(

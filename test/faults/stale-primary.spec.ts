@@ -5,8 +5,6 @@ import { ReplicatedPostgres } from '../support/replicated-postgres';
 import { ServiceProcess } from '../support/service-process';
 import { TcpProxy } from '../support/tcp-proxy';
 
-jest.setTimeout(150_000);
-
 interface Login {
   token: string;
   refresh_token: string;

@@ -4,13 +4,11 @@ import { createServer, type AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Mailbox } from '../support/mailbox';
 import { until } from '../support/until';
-import { adminEmail, appSecret, password } from '../support/service';
+import { adminEmail, appSecret, password } from '../support/in-process';
 import { freePort, runBuilt, type ServiceProcess, startServiceProcess } from '../support/built-program';
 import { isAlive } from '../support/embedded-postgres-sandbox';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
 import { workerPids } from '../support/worker-pids';
-
-jest.setTimeout(180_000);
 
 const rounds = 30;
 /** Time for which an instance trusts its caches without a response of the database. */
@@ -94,7 +92,7 @@ async function login(agent = agents[0], name = 'administrator'): Promise<string>
   return body.access_token as string;
 }
 
-/** Process ids of the workers that have listened, the designated worker first. */
+/** Process ids of the workers that have listened, worker 1 first. */
 function workers(): number[] {
   return workerPids(service.output());
 }
@@ -142,6 +140,7 @@ describe('an instance with two workers', () => {
   beforeAll(async () => {
     metricsPort = await freePort();
     service = await startServiceProcess({ ...environment(), METRICS_PORT: String(metricsPort) });
+    await until(() => workers().length === 2);
     agents = await connections();
   });
   // A failed test may have left a process stopped.
@@ -246,9 +245,17 @@ describe('an instance with two workers', () => {
       });
     }
     expect([designated, other].filter((pid) => isAlive(pid!))).toEqual([]);
-    expect(service.output()).toContain('worker 1 ended and is replaced in 100 ms: signal SIGKILL');
+    expect(service.output()).toContain('worker 1 ended and is replaced in 1000 ms: signal SIGKILL');
     expect(await service.stop()).toBe(0);
   });
+});
+
+it('replaces a worker that ends while another one starts', async () => {
+  service = await startServiceProcess({ ...environment(), WORKERS: '2' });
+  process.kill(workers()[0]!, 'SIGKILL');
+  await until(() => workers().length === 3);
+  await until(() => workers().filter((pid) => isAlive(pid)).length === 2);
+  expect(await service.stop()).toBe(0);
 });
 
 it('ends with an explanation when the port of the workers is in use', async () => {

@@ -1,10 +1,10 @@
 import { Propagation, TransactionHost } from '@nestjs-cls/transactional';
-import { sql } from '../../src/common/query/sql';
-import { Database } from '../../src/database/database';
-import { LiveLoginsRepository } from '../../src/logins/live-logins.repository';
-import { LoginsRepository } from '../../src/logins/logins.repository';
-import { SessionsRepository } from '../../src/sessions/sessions.repository';
-import { type TestLogin, TestService } from '../support/service';
+import { sql } from '../../src/http/lists/sql';
+import { Database } from '../../src/platform/database/database';
+import { LiveLoginsRepository } from '../../src/auth/tokens/live-logins.repository';
+import { LoginsRepository } from '../../src/auth/login/logins.repository';
+import { SessionsRepository } from '../../src/auth/sessions/sessions.repository';
+import { type TestLogin, TestService } from '../support/in-process';
 
 const idle_seconds = { system: 1_800, carrier: 1_800 };
 

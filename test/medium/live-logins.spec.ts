@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { Notifications } from '../../src/database/notifications.service';
-import { LiveLoginsRepository } from '../../src/logins/live-logins.repository';
-import { LiveLoginsService } from '../../src/logins/live-logins.service';
+import { Notifications } from '../../src/platform/database/notifications.service';
+import { LiveLoginsRepository } from '../../src/auth/tokens/live-logins.repository';
+import { LiveLoginsService } from '../../src/auth/tokens/live-logins.service';
 import { until } from '../support/until';
-import { type TestLogin, TestService } from '../support/service';
+import { type TestLogin, TestService } from '../support/in-process';
 
 describe('the cache of live logins', () => {
   let service: TestService;

@@ -1,5 +1,5 @@
-import { ActivityNotes } from '../../src/logins/activity-notes.service';
-import { type TestLogin, TestService } from '../support/service';
+import { ActivityNotes } from '../../src/auth/tokens/activity-notes.service';
+import { type TestLogin, TestService } from '../support/in-process';
 import { ServiceProcess } from '../support/service-process';
 
 /** Longer than any session lives here, so that nothing is written early because a session ends. */

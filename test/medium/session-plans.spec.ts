@@ -1,25 +1,24 @@
 import { Client } from 'pg';
 import { fillUsers } from '../../bench/fill';
 import type { Actor } from '../../src/access/actor';
-import { CursorCodec } from '../../src/common/query/cursor';
-import { operatorsOf, parameterName } from '../../src/common/query/filter';
-import type { Operator } from '../../src/common/query/filter-value';
-import { type Config, loadConfig } from '../../src/config/config';
-import { dataSourceOptions } from '../../src/database/data-source';
-import { LoginAttemptsRepository } from '../../src/credentials/login-attempts.repository';
-import type { RolesService } from '../../src/roles/roles.service';
-import { sessionList } from '../../src/sessions/session-list';
-import { RefreshTokens } from '../../src/sessions/refresh-token';
-import { SessionEndsRepository } from '../../src/sessions/session-ends.repository';
-import { SessionsRepository } from '../../src/sessions/sessions.repository';
-import { SessionsService } from '../../src/sessions/sessions.service';
-import { LoginsRepository } from '../../src/logins/logins.repository';
+import { operatorsOf, parameterName, parseConditions, type RawQuery } from '../../src/http/lists/filter';
+import type { Operator } from '../../src/http/lists/filter-value';
+import { type Config, loadConfig } from '../../src/platform/config/config';
+import { dataSourceOptions } from '../../src/platform/database/data-source';
+import { LoginAttemptsRepository } from '../../src/auth/passwords/login-attempts.repository';
+import type { JobsService } from '../../src/platform/jobs/jobs.service';
+import type { RolesService } from '../../src/access/roles/roles.service';
+import { sessionList } from '../../src/auth/sessions/session-list';
+import { RefreshTokens } from '../../src/auth/sessions/refresh-token';
+import { SessionEndsRepository } from '../../src/auth/sessions/session-ends.repository';
+import { SessionsRepository } from '../../src/auth/sessions/sessions.repository';
+import { SessionsService } from '../../src/auth/sessions/sessions.service';
+import { LoginsRepository } from '../../src/auth/login/logins.repository';
+import { listQuery } from '../support/list-queries';
 import { fillSessions } from '../support/many-sessions';
 import { appSecret } from '../support/service';
 import { explaining } from '../support/plans';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
-
-jest.setTimeout(120_000);
 
 /** Plans of the embedded PostgreSQL; other versions may choose other indexes. */
 const snapshotVersion = 18;
@@ -79,6 +78,8 @@ const others = [
   'user_agent_like=---',
 ];
 
+const filter = (query: RawQuery) => parseConditions(query, sessionList.filter);
+
 describe('query plans of 120,000 sessions', () => {
   let database: TestDatabase;
   let client: Client;
@@ -117,7 +118,7 @@ describe('query plans of 120,000 sessions', () => {
 
   /** Returns a repository that adds the plan of each query to a list. */
   function repositoryOf(plans: string[]): SessionsRepository {
-    return new SessionsRepository(explaining(client, plans), new CursorCodec(Buffer.alloc(32)));
+    return new SessionsRepository(explaining(client, plans));
   }
 
   function serviceOf(plans: string[]): SessionsService {
@@ -134,7 +135,7 @@ describe('query plans of 120,000 sessions', () => {
     };
     const roles = { grantsOf: async () => ({ forbidden: ['administrator'] }) } as unknown as RolesService;
     const ends = new SessionEndsRepository(explaining(client, plans));
-    return new SessionsService({ ...config, ...rest }, repositoryOf(plans), ends, roles);
+    return new SessionsService({ ...config, ...rest }, repositoryOf(plans), ends, roles, {} as JobsService);
   }
 
   async function plansOfRemoval(): Promise<string[]> {
@@ -151,8 +152,9 @@ describe('query plans of 120,000 sessions', () => {
     const parameters = Object.fromEntries(new URLSearchParams(query)) as Record<string, string>;
     const plans: string[] = [];
     const service = serviceOf(plans);
-    const { next_cursor } = await service.list(caller, parameters);
-    if (next_cursor !== null) await service.list(caller, { ...parameters, count: 'none', cursor: next_cursor });
+    const { next_cursor } = await service.list(caller, listQuery(sessionList, parameters));
+    const next = { ...parameters, count: 'none', cursor: next_cursor ?? '' };
+    if (next_cursor !== null) await service.list(caller, listQuery(sessionList, next));
     return plans;
   }
 
@@ -249,9 +251,9 @@ describe('query plans of 120,000 sessions', () => {
       'end reused': (service) => service.endReused(session_id),
       'log out': (service) => service.endCurrent(caller, session_id),
       'see one': (service) => service.find(everything, session_id),
-      'end the others': (service) => service.endFound(member, {}),
-      'end those of an address': (service) => service.endFound(scope, { ip: '198.51.100.0/24' }),
-      'end those of a user': (service) => service.endFound(everything, { user_id: member.user_id }),
+      'end the others': (service) => service.endFound(member, []),
+      'end those of an address': (service) => service.endFound(scope, filter({ ip: '198.51.100.0/24' })),
+      'end those of a user': (service) => service.endFound(everything, filter({ user_id: member.user_id })),
       'end all of a batch': (service) => service.endOf(everything, [member.user_id, missing], 'revoked'),
       'end the forbidden': (service) => service.endForbidden(everything, [member.user_id, missing], null),
     };

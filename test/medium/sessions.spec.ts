@@ -1,8 +1,6 @@
-import { password, type TestLogin, TestService } from '../support/service';
+import { password, type TestLogin, TestService } from '../support/in-process';
 import { until } from '../support/until';
-import { SessionRetention } from '../../src/sessions/session-retention.service';
-
-jest.setTimeout(60_000);
+import { SessionsService } from '../../src/auth/sessions/sessions.service';
 
 const chrome =
   'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0 Safari/537.36';
@@ -257,13 +255,13 @@ describe('sessions', () => {
     try {
       await client.query('begin');
       await client.query('select from sessions where session_id = $1 for update', [locked]);
-      await service.app.get(SessionRetention, { strict: false }).removeOld();
+      await service.app.get(SessionsService, { strict: false }).removeOld();
       expect(await left()).toEqual([...kept, locked].sort());
     } finally {
       await client.query('rollback');
       client.release();
     }
-    await service.app.get(SessionRetention, { strict: false }).removeOld();
+    await service.app.get(SessionsService, { strict: false }).removeOld();
     expect(await left()).toEqual(kept.sort());
     expect(await service.rows(events)).toEqual(before);
   });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { hash } from '@node-rs/argon2';
 import { Client } from 'pg';
-import { migrateDatabase } from '../../src/database/migrate';
+import { migrateDatabase } from '../../src/platform/database/migrate';
 import { describeSchema } from '../support/schema';
 import { password, TestService } from '../support/service';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';

@@ -1,5 +1,7 @@
-import { ApiKeysRepository } from '../../src/api-keys/api-keys.repository';
-import { administrator, carrierUser, hash, limited, other_id, sqlExamples, user_id } from '../support/sql-examples';
+import { apiKeyList } from '../../src/access/api-keys/api-key-list';
+import { ApiKeysRepository } from '../../src/access/api-keys/api-keys.repository';
+import { listQuery } from '../support/list-queries';
+import { hash, limited, other_id, sqlExamples, user_id } from '../support/sql-examples';
 
 export const apiKeys = sqlExamples(ApiKeysRepository, {
   findActive: [[hash]],
@@ -21,14 +23,8 @@ export const apiKeys = sqlExamples(ApiKeysRepository, {
       other_id,
     ],
   ],
-  find: [
-    [other_id, limited],
-    [other_id, carrierUser],
-  ],
-  list: [
-    [administrator, {}],
-    [limited, { active: 'true', permission: 'user:read', order_by: 'last_used_at' }],
-  ],
+  find: [[other_id, limited]],
+  list: [[limited, listQuery(apiKeyList, { active: 'true', permission: 'user:read', order_by: 'last_used_at' })]],
   listCreated: [[user_id]],
   suspend: [[[other_id]]],
   resume: [[other_id, user_id]],

@@ -1,8 +1,9 @@
-import { CredentialsRepository } from '../../src/credentials/credentials.repository';
+import { CredentialsRepository } from '../../src/auth/passwords/credentials.repository';
 import { hash, other_id, sqlExamples, user_id } from '../support/sql-examples';
 
 export const credentials = sqlExamples(CredentialsRepository, {
   upsertHash: [[user_id, '$argon2id$new', null]],
+  listForeignForms: [[]],
   voidPasswords: [[[user_id]]],
   keep: [[user_id, '$argon2id$verified', '$argon2id$renewed', true]],
   requestTokens: [[[user_id], 'reset', 60]],

@@ -1,9 +1,10 @@
-import { EnrollmentCodesRepository } from '../../src/credentials/factors/enrollment-codes.repository';
+import { EnrollmentCodesRepository } from '../../src/auth/second-factors/codes/enrollment-codes.repository';
 import { hash, sqlExamples, user_id } from '../support/sql-examples';
 
 export const enrollmentCodes = sqlExamples(EnrollmentCodesRepository, {
   request: [[user_id]],
   demand: [[[user_id]]],
+  isNeeded: [[user_id]],
   accept: [[user_id, hash, 5]],
   delete: [[user_id]],
   put: [[user_id, hash, 900]],

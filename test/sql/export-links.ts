@@ -1,4 +1,4 @@
-import { ExportLinksRepository } from '../../src/users-transfer/export-links.repository';
+import { ExportLinksRepository } from '../../src/users/transfer/export-links.repository';
 import { hash, other_id, sqlExamples } from '../support/sql-examples';
 
 export const exportLinks = sqlExamples(ExportLinksRepository, {

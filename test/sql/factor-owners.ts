@@ -1,12 +1,10 @@
-import { eventBase } from '../../src/events/event-base';
-import { FactorOwnersRepository } from '../../src/logins/factors/factor-owners.repository';
+import { eventBase } from '../../src/audit/event-base';
+import { FactorOwnersRepository } from '../../src/auth/second-factors/factor-owners.repository';
 import { administrator, named, other_id, sqlExamples, user_id } from '../support/sql-examples';
 
 const event = named('eventBase', eventBase(administrator, 'factor.reset'));
 
 export const factorOwners = sqlExamples(FactorOwnersRepository, {
-  lock: [[user_id]],
-  findOwner: [[user_id, other_id]],
-  needsMailCode: [[user_id]],
+  lock: [[user_id, other_id]],
   recordResets: [[event, [{ user_id, changes: { kinds: { before: ['totp'], after: [] } } }]]],
 });

@@ -1,7 +1,8 @@
-import { FactorsRepository } from '../../src/credentials/factors/factors.repository';
+import { FactorsRepository } from '../../src/auth/second-factors/factors.repository';
 import { hash, other_id, sqlExamples, user_id } from '../support/sql-examples';
 
 const step = 59_816_000;
+const key_id = Buffer.alloc(4, 1);
 
 export const factors = sqlExamples(FactorsRepository, {
   list: [[user_id]],
@@ -18,4 +19,8 @@ export const factors = sqlExamples(FactorsRepository, {
   insertCodes: [[user_id, [hash]]],
   deleteCodes: [[[user_id]]],
   useCode: [[user_id, hash]],
+  removeExpired: [[500]],
+  listOutdated: [[key_id, user_id, 500]],
+  replaceSecrets: [[[{ factor_id: other_id, before: hash, after: hash }]]],
+  countOutdated: [[key_id]],
 });

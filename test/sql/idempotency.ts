@@ -1,4 +1,4 @@
-import { IdempotencyRepository } from '../../src/idempotency/idempotency.repository';
+import { IdempotencyRepository } from '../../src/http/idempotency/idempotency.repository';
 import { hash, named, other_id, sqlExamples, user_id } from '../support/sql-examples';
 
 const scope = named('scope', {

@@ -1,4 +1,4 @@
-import { JobsRepository } from '../../src/jobs/jobs.repository';
+import { JobsRepository } from '../../src/platform/jobs/jobs.repository';
 import { sqlExamples, user_id } from '../support/sql-examples';
 
 export const jobs = sqlExamples(JobsRepository, {

@@ -1,4 +1,4 @@
-import { LiveLoginsRepository } from '../../src/logins/live-logins.repository';
+import { LiveLoginsRepository } from '../../src/auth/tokens/live-logins.repository';
 import { other_id, sqlExamples, user_id } from '../support/sql-examples';
 
 export const liveLogins = sqlExamples(LiveLoginsRepository, {

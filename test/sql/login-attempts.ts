@@ -1,4 +1,4 @@
-import { LoginAttemptsRepository } from '../../src/credentials/login-attempts.repository';
+import { LoginAttemptsRepository } from '../../src/auth/passwords/login-attempts.repository';
 import { named, other_id, sqlExamples, user_id } from '../support/sql-examples';
 
 const attempt = named('attempt', {

@@ -1,5 +1,5 @@
-import { LoginChallengesRepository } from '../../src/logins/login-challenges.repository';
-import { hashToken } from '../../src/common/random';
+import { LoginChallengesRepository } from '../../src/auth/login/login-challenges.repository';
+import { hashToken } from '../../src/platform/random';
 import { named, sqlExamples, user_id } from '../support/sql-examples';
 
 const hash = named('hash', hashToken('example'));
@@ -12,14 +12,14 @@ const challenge = named('challenge', {
   token_grant: null,
   ip: '192.0.2.1',
   user_agent: 'curl/8.5.0',
-  ttl_seconds: 300,
 });
 
 export const loginChallenges = sqlExamples(LoginChallengesRepository, {
-  insert: [[challenge, 5]],
-  find: [[hash, 5]],
+  insert: [[challenge]],
+  find: [[hash]],
   countWrong: [[hash]],
   end: [[hash]],
   delete: [[hash]],
   endOf: [[[user_id]]],
+  takeExpired: [[1_000]],
 });

@@ -1,11 +1,15 @@
-import { MailsRepository } from '../../src/user-mails/mails.repository';
-import { administrator, carrierUser, limited, other_id, sqlExamples } from '../support/sql-examples';
+import { mailList } from '../../src/users/mails/mail-list';
+import { MailsRepository } from '../../src/users/mails/mails.repository';
+import { listQuery } from '../support/list-queries';
+import { administrator, carrierUser, limited, other_id, sqlExamples, user_id } from '../support/sql-examples';
 
 export const mails = sqlExamples(MailsRepository, {
   find: [[other_id, limited]],
   list: [
-    [administrator, {}],
-    [carrierUser, { state_in: 'retrying,failed', recipient_like: 'example' }],
+    [administrator, listQuery(mailList)],
+    [carrierUser, listQuery(mailList, { state_in: 'retrying,failed', recipient_like: 'example' })],
   ],
   countByState: [[]],
+  listLinks: [[[user_id]]],
+  listSuspendedKeys: [[user_id]],
 });

@@ -1,5 +1,7 @@
-import { OperationBatchesRepository } from '../../src/operations/operation-batches.repository';
-import { operation_id, other_id, outcome, sqlExamples, user_id } from '../support/sql-examples';
+import { OperationBatchesRepository } from '../../src/users/operations/operation-batches.repository';
+import { named, operation_id, other_id, sqlExamples, times, user_id } from '../support/sql-examples';
+
+const batch = named('batch', { operation_id, number: 0, user_ids: Array<string>(200).fill(user_id), rows: null });
 
 export const operationBatches = sqlExamples(OperationBatchesRepository, {
   findTurn: [[[other_id], [operation_id]]],
@@ -8,11 +10,13 @@ export const operationBatches = sqlExamples(OperationBatchesRepository, {
   endTurn: [[operation_id]],
   hasStalled: [[5]],
   findNext: [[operation_id]],
-  userIdsOf: [[operation_id, 0]],
-  rowsOf: [[operation_id, 0]],
+  overlaps: [
+    [operation_id, [user_id]],
+    [operation_id, [user_id], times.began_at],
+  ],
   addRows: [[operation_id, 0, [{ name: 'jane' }]]],
-  finish: [[operation_id, 0, outcome, 100]],
-  halve: [[operation_id, 0, 100]],
+  remove: [[batch]],
+  halve: [[batch, 100]],
   countUnfinished: [[]],
   removeAbandoned: [[600]],
   analyze: [[]],

@@ -1,15 +1,7 @@
-import { OperationsRepository } from '../../src/operations/operations.repository';
-import {
-  administrator,
-  limited,
-  named,
-  operation_id,
-  other_id,
-  outcome,
-  sqlExamples,
-  times,
-  user_id,
-} from '../support/sql-examples';
+import { operationList } from '../../src/users/operations/operation-list';
+import { OperationsRepository } from '../../src/users/operations/operations.repository';
+import { listQuery } from '../support/list-queries';
+import { limited, named, operation_id, other_id, outcome, sqlExamples, user_id } from '../support/sql-examples';
 
 const operation = named('operation', {
   operation_id: other_id,
@@ -29,23 +21,23 @@ const permissions = ['user:update'];
 
 export const operations = sqlExamples(OperationsRepository, {
   insert: [[operation]],
-  overlaps: [[operation_id, [user_id]]],
-  waits: [[{ ...operation, operation_id, created_at: times.began_at } as never, 0]],
-  find: [[operation_id, { scope: limited, permissions }]],
+  find: [
+    [operation_id, { scope: limited, permissions }],
+    [operation_id, null],
+  ],
   list: [
-    [{ scope: administrator, permissions }, {}],
     [
       { scope: limited, permissions },
-      { kind_in: 'change,undo', status: 'done', order_dir: 'asc' },
+      listQuery(operationList, { kind_in: 'change,undo', status: 'done', order_dir: 'asc' }),
     ],
   ],
-  findToRun: [[operation_id]],
   lock: [
     [operation_id, 'skip'],
     [operation_id, 'wait'],
   ],
   accept: [[operation_id, 1_000]],
   complete: [[operation_id, outcome]],
+  addOutcome: [[operation_id, outcome]],
   finish: [[operation_id, 'done', null]],
   reopenUndone: [[operation_id]],
   noteUndone: [[operation_id, other_id]],
@@ -53,4 +45,5 @@ export const operations = sqlExamples(OperationsRepository, {
   remove: [[operation_id]],
   findTimes: [[operation_id]],
   eraseValues: [[['name', 'email'], ['user@example.com']]],
+  removeOld: [[90, 100]],
 });

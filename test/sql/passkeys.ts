@@ -1,4 +1,4 @@
-import { PasskeysRepository } from '../../src/credentials/factors/passkeys.repository';
+import { PasskeysRepository } from '../../src/auth/second-factors/passkeys/passkeys.repository';
 import { hash, named, other_id, sqlExamples, user_id } from '../support/sql-examples';
 
 const rp_id = 'example.net';
@@ -17,7 +17,6 @@ export const passkeys = sqlExamples(PasskeysRepository, {
   list: [[user_id, rp_id]],
   insert: [[other_id, user_id, 'Laptop', passkey]],
   moveCounter: [[other_id, 2]],
-  counterOf: [[other_id]],
   useChallenge: [[hash, new Date('2027-01-01T00:00:00Z')]],
   removeExpiredChallenges: [[1_000]],
 });

@@ -1,4 +1,4 @@
-import { RateLimitsRepository } from '../../src/rate-limits/rate-limits.repository';
+import { RateLimitsRepository } from '../../src/access/rate-limits/rate-limits.repository';
 import { hash, sqlExamples } from '../support/sql-examples';
 
 export const rateLimits = sqlExamples(RateLimitsRepository, {

@@ -1,4 +1,4 @@
-import { RolesRepository } from '../../src/roles/roles.repository';
+import { RolesRepository } from '../../src/access/roles/roles.repository';
 import { named, sqlExamples } from '../support/sql-examples';
 
 const role = named('role', {

@@ -1,5 +1,5 @@
-import { eventBase } from '../../src/events/event-base';
-import { SessionEndsRepository } from '../../src/sessions/session-ends.repository';
+import { eventBase } from '../../src/audit/event-base';
+import { SessionEndsRepository } from '../../src/auth/sessions/session-ends.repository';
 import { administrator, limited, named, other_id, sqlExamples, user_id } from '../support/sql-examples';
 
 const event = named('eventBase', eventBase(administrator, 'session.ended'));

@@ -1,5 +1,7 @@
-import { SessionsRepository } from '../../src/sessions/sessions.repository';
-import { administrator, hash, limited, named, other_id, sqlExamples, user_id } from '../support/sql-examples';
+import { sessionList } from '../../src/auth/sessions/session-list';
+import { SessionsRepository } from '../../src/auth/sessions/sessions.repository';
+import { listQuery } from '../support/list-queries';
+import { hash, limited, named, other_id, sqlExamples, user_id } from '../support/sql-examples';
 
 const session = named('session', {
   session_id: other_id,
@@ -21,14 +23,8 @@ export const sessions = sqlExamples(SessionsRepository, {
   insert: [[session]],
   reauthenticate: [[other_id, ['otp', 'mfa']]],
   replaceGrant: [[other_id, null, { permissions: ['user:read'] }]],
-  find: [
-    [other_id, { scope: limited, others: true }],
-    [other_id, { scope: limited, others: false }],
-  ],
-  list: [
-    [{ scope: administrator, others: true }, {}, user_id],
-    [{ scope: limited, others: true }, { active: 'true', carrier_id: 'c1' }, user_id],
-  ],
+  find: [[other_id, { scope: limited, others: true }]],
+  list: [[{ scope: limited, others: true }, listQuery(sessionList, { active: 'true', carrier_id: 'c1' })]],
   withAgents: [[[like]]],
   rotate: [[other_id, hash, hash, { system: 1_800, carrier: 3_600 }]],
   findRotatedWithin: [[other_id, hash, new Date('2026-11-01T00:00:00Z'), 30]],

@@ -1,5 +1,7 @@
-import { SkippedRowsRepository } from '../../src/operations/skipped-rows.repository';
-import { named, operation_id, sqlExamples, user_id } from '../support/sql-examples';
+import { skippedRowList } from '../../src/users/operations/operation-list';
+import { SkippedRowsRepository } from '../../src/users/operations/skipped-rows.repository';
+import { listQuery } from '../support/list-queries';
+import { named, operation_id, sqlExamples } from '../support/sql-examples';
 
 const row = named('row', {
   line: 2,
@@ -10,7 +12,7 @@ const row = named('row', {
 
 export const skippedRows = sqlExamples(SkippedRowsRepository, {
   add: [[operation_id, [row], { rows: 100_000, bytes: 67_108_864 }]],
-  list: [[operation_id, user_id, { per_page: '100' }]],
+  list: [[operation_id, listQuery(skippedRowList, { per_page: '100' })]],
   erase: [[['jane', 'jane@example.com']]],
   removeOld: [[30]],
 });

@@ -1,5 +1,5 @@
 import { StatsRepository } from '../../src/stats/stats.repository';
-import { administrator, carrierUser, limited, sqlExamples } from '../support/sql-examples';
+import { limited, sqlExamples } from '../support/sql-examples';
 
 export const stats = sqlExamples(StatsRepository, {
   lock: [[]],
@@ -8,8 +8,8 @@ export const stats = sqlExamples(StatsRepository, {
   refreshCounts: [[]],
   refreshLogins: [[]],
   noteRefresh: [[]],
-  listCounts: [[administrator], [limited], [carrierUser]],
-  listLogins: [[administrator], [limited]],
+  listCounts: [[limited]],
+  listLogins: [[limited]],
   countRunning: [[{ scope: limited, permissions: ['user:update'] }]],
   countExpiringKeys: [[limited, 14]],
 });

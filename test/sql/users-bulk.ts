@@ -1,4 +1,4 @@
-import { UsersBulkRepository } from '../../src/users-bulk/users-bulk.repository';
+import { UsersBulkRepository } from '../../src/users/bulk/users-bulk.repository';
 import { lastNameLike, limited, operation_id, other_id, sqlExamples, times } from '../support/sql-examples';
 
 export const usersBulk = sqlExamples(UsersBulkRepository, {

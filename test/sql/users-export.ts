@@ -1,6 +1,6 @@
 import { text } from 'node:stream/consumers';
-import { UsersExportRepository } from '../../src/users-transfer/users-export.repository';
-import { administrator, lastNameLike, limited, named, operation_id, sqlExamples } from '../support/sql-examples';
+import { UsersExportRepository } from '../../src/users/transfer/users-export.repository';
+import { lastNameLike, limited, named, operation_id, sqlExamples } from '../support/sql-examples';
 
 const signal = named('signal', new AbortController().signal);
 const users = { conditions: [lastNameLike], holder: 'example' };
@@ -8,10 +8,7 @@ const users = { conditions: [lastNameLike], holder: 'example' };
 export const usersExport = sqlExamples(
   UsersExportRepository,
   {
-    open: [
-      [{ format: 'csv', scope: limited, hashes_unless_roles: null, ...users }, signal],
-      [{ format: 'ndjson', scope: administrator, hashes_unless_roles: ['administrator'], ...users }, signal],
-    ],
+    open: [[{ format: 'csv', scope: limited, hashes_unless_roles: null, ...users }, signal]],
     openSkipped: [['example', operation_id, signal]],
   },
   ({ texts }) => text(texts),

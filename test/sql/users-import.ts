@@ -1,6 +1,6 @@
-import { eventBase } from '../../src/events/event-base';
+import { eventBase } from '../../src/audit/event-base';
 import { newUserValues } from '../../src/users/user-fields';
-import { UsersImportRepository } from '../../src/users-transfer/users-import.repository';
+import { UsersImportRepository } from '../../src/users/transfer/users-import.repository';
 import { administrator, limited, named, other_id, sqlExamples, user_id } from '../support/sql-examples';
 
 const event = named('eventBase', eventBase(administrator, 'user.created'));

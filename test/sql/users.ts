@@ -1,7 +1,8 @@
-import { eventBase } from '../../src/events/event-base';
-import type { UserAction } from '../../src/users/user-change';
+import { eventBase } from '../../src/audit/event-base';
+import type { UserAction } from '../../src/users/changes/user-change';
 import { newUserValues } from '../../src/users/user-fields';
 import { UsersRepository } from '../../src/users/users.repository';
+import { userListQuery } from '../support/list-queries';
 import {
   administrator,
   carrierUser,
@@ -25,20 +26,13 @@ const changeMany: UserAction = { kind: 'change', change: { status: 'disabled', r
 const undo: UserAction = { kind: 'undo', operation_id, times, restores: true };
 
 export const users = sqlExamples(UsersRepository, {
-  find: [
-    [user_id, administrator],
-    [user_id, limited],
-  ],
+  find: [[user_id, limited]],
   findWithDeleted: [[user_id, limited]],
-  findByLogin: [
-    ['user@example.com', limited],
-    ['example', limited],
-  ],
+  findByLogin: [['user@example.com', limited]],
   findAdministrator: [[user_id, limited]],
   list: [
-    [administrator, {}, false],
-    [limited, { q: 'jane doe', role: 'dispatcher' }, false],
-    [carrierUser, { last_name_like: 'doe', order_by: 'last_name', page: '2' }, true],
+    [administrator, userListQuery()],
+    [carrierUser, userListQuery({ last_name_like: 'doe', order_by: 'last_name', page: '2', deleted: 'true' })],
   ],
   listByIds: [[[user_id], limited]],
   findHiddenConflicts: [[[user_id], limited]],

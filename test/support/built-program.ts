@@ -30,12 +30,12 @@ export interface Ended {
 
 const root = join(__dirname, '../..');
 /** Far longer than a start takes on a busy machine. */
-const hangsAfterMs = 120_000;
+const hangsAfterMs = 240_000;
 
 /**
  * Starts the built service (`node dist/src/main.js`) and waits until it listens.
  * @param env the whole environment apart from PATH; without PORT a free port is used
- * @throws with the output if the service ends or does not listen within 120 s
+ * @throws with the output if the service ends or does not listen within 240 s
  */
 export async function startServiceProcess(env: Record<string, string>): Promise<ServiceProcess> {
   const port = env['PORT'] ?? String(await freePort());

@@ -32,15 +32,15 @@ export class Cluster {
   }
 
   /** Starts another instance without waiting until it is ready. */
-  async spawn(env: Record<string, string> = {}): Promise<ServiceProcess> {
-    const instance = await ServiceProcess.spawn({ ...this.env, ...env });
+  spawn(env: Record<string, string> = {}): ServiceProcess {
+    const instance = new ServiceProcess({ ...this.env, ...env });
     this.processes.add(instance);
     return instance;
   }
 
   /** Starts another instance and waits until it is ready. */
   async start(env: Record<string, string> = {}): Promise<ServiceProcess> {
-    const instance = await this.spawn(env);
+    const instance = this.spawn(env);
     await instance.ready();
     return instance;
   }

@@ -33,16 +33,12 @@ export class Console {
   async start(): Promise<void> {
     const port = await freePort();
     const origin = `http://${this.host}:${port}`;
-    this.service = await TestService.start({ PUBLIC_URL: origin, ...this.env });
-    this.url = origin + this.service.config.BASE_PATH;
-    if (this.isProxied) {
-      const service = {
-        port: (await this.service.listen()).port,
-        host: this.host,
-        path: this.service.config.BASE_PATH,
-      };
-      this.proxy = await WebSite.start(port, { service });
-    } else await this.service.listen(port);
+    const listening = { PORT: this.isProxied ? '0' : String(port) };
+    this.service = await TestService.start({ PUBLIC_URL: origin, ...listening, ...this.env });
+    const path = this.service.config.BASE_PATH;
+    this.url = origin + path;
+    if (this.isProxied)
+      this.proxy = await WebSite.start(port, { service: { port: this.service.port, host: this.host, path } });
     this.browser = await openBrowser();
   }
 

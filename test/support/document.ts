@@ -16,8 +16,14 @@ export interface Operation {
   'x-fresh-auth-if'?: string;
 }
 
+interface Property {
+  description?: string;
+  type?: string | string[];
+  pattern?: string;
+}
+
 interface Schema {
-  properties?: Record<string, { description?: string }>;
+  properties?: Record<string, Property>;
   additionalProperties?: unknown;
   allOf?: unknown[];
 }
@@ -32,6 +38,11 @@ export const committedDocument = JSON.parse(readFileSync('openapi.json', 'utf8')
 
 /** The committed document with shared parameters, responses, headers and enums in place. */
 export const document = inPlace(committedDocument) as Document;
+
+/** Returns the properties of a schema of the document. */
+export function propertiesOf(schema: string): Record<string, Property> {
+  return document.components.schemas[schema]?.properties ?? {};
+}
 
 const ajv = new Ajv2020({ strict: false, allErrors: true });
 addFormats(ajv);

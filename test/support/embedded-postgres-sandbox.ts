@@ -17,7 +17,6 @@ export interface Account {
 export interface Answer {
   url: string;
   directory: string;
-  adopted: boolean;
   /** Duration of the start in ms. */
   took: number;
   error?: string;
@@ -35,7 +34,7 @@ const ROOT = join(__dirname, '../..');
 
 /** The program that owns a server. It responds to each message once. */
 const OWNER = `
-  const { startEmbeddedPostgres, findEmbeddedPostgres } = require('./embedded-postgres.js');
+  const { startEmbeddedPostgres, findEmbeddedPostgres } = require('./embedded-postgres/embedded-postgres.js');
   const { createServer } = require('node:net');
   let server, interrupts = 0;
   process.on('SIGINT', () => interrupts++);
@@ -163,10 +162,10 @@ export class Sandbox {
   async makeProject(packages: 'link' | 'copy' | 'none'): Promise<string> {
     const project = join(await this.makeDirectory({}), 'project');
     const [dist, modules] = [join(project, 'dist'), join(project, 'node_modules')];
-    await mkdir(dist, { recursive: true });
+    await mkdir(join(dist, 'embedded-postgres'), { recursive: true });
     await mkdir(modules);
-    for (const name of ['embedded-postgres', 'postgres-cluster']) {
-      const source = readFileSync(join(ROOT, `src/embedded-postgres/${name}.ts`), 'utf8');
+    for (const name of ['embedded-postgres/embedded-postgres', 'embedded-postgres/postgres-cluster', 'start-fault']) {
+      const source = readFileSync(join(ROOT, `src/platform/${name}.ts`), 'utf8');
       const { code } = transformSync(source, {
         jsc: { parser: { syntax: 'typescript' }, target: 'es2022' },
         module: { type: 'commonjs' },

@@ -1,10 +1,10 @@
-import type { Pool } from 'pg';
+import type { Client, Pool } from 'pg';
 
 /**
  * Replaces the first partition of the audit log by one partition for each of the last 14 months and
  * the months that it covered, as after some time of operation.
  */
-export async function splitFirstPartition(sql: Pool): Promise<void> {
+export async function splitFirstPartition(sql: Pool | Client): Promise<void> {
   await sql.query(`
     do $$
     declare
@@ -32,7 +32,7 @@ export async function splitFirstPartition(sql: Pool): Promise<void> {
 }
 
 /** Returns the partitions of the audit log with their bounds, oldest first. */
-export async function partitions(sql: Pool): Promise<{ name: string; bounds: string }[]> {
+export async function partitions(sql: Pool | Client): Promise<{ name: string; bounds: string }[]> {
   const { rows } = await sql.query<{ name: string; bounds: string }>(`
     select relname as name, pg_get_expr(relpartbound, oid) as bounds
     from pg_class
@@ -43,7 +43,7 @@ export async function partitions(sql: Pool): Promise<{ name: string; bounds: str
 }
 
 /** Changes the times of events as a superuser could, because the service cannot. */
-export async function moveEvents(sql: Pool, change: string, values: unknown[] = []): Promise<void> {
+export async function moveEvents(sql: Pool | Client, change: string, values: unknown[] = []): Promise<void> {
   await sql.query('alter table events disable trigger events_append_only');
   await sql.query(`update events set occurred_at = ${change}`, values);
   await sql.query('alter table events enable trigger events_append_only');

@@ -1,5 +1,5 @@
 import type { Pool } from 'pg';
-import { eventCatalogue, type EventType } from '../../src/events/event-catalogue';
+import { eventCatalogue, type EventDefinition, type EventType, targetOf } from '../../src/audit/event-catalogue';
 
 /** Fails if a recorded event, its target or a key of its changes is not in the event catalogue. */
 export async function assertCatalogued(sql: Pool): Promise<void> {
@@ -8,9 +8,12 @@ export async function assertCatalogued(sql: Pool): Promise<void> {
     from events left join lateral jsonb_object_keys(changes) key on true`);
   const unknown = rows.filter(({ event_type, target_type, key }) => {
     if (!(event_type in eventCatalogue)) return true;
-    const { target, personal, impersonal } = eventCatalogue[event_type as EventType];
-    const keys: readonly string[] = [...personal, ...impersonal];
-    return (target_type !== null && target_type !== target) || (key !== null && !keys.includes(key));
+    const definition: EventDefinition = eventCatalogue[event_type as EventType];
+    const keys = [...(definition.personal ?? []), ...(definition.impersonal ?? [])];
+    return (
+      (target_type !== null && target_type !== targetOf(event_type as EventType)) ||
+      (key !== null && !keys.includes(key))
+    );
   });
   if (unknown.length > 0) throw new Error(`events that are not in the catalogue: ${JSON.stringify(unknown)}`);
 }

@@ -2,8 +2,8 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/embedded-postgres/embedded-postgres';
-import { migrateDatabase } from '../../src/database/migrate';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/platform/embedded-postgres/embedded-postgres';
+import { migrateDatabase } from '../../src/platform/database/migrate';
 
 declare global {
   var testPostgres: EmbeddedPostgres | undefined;

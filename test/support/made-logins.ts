@@ -1,5 +1,5 @@
-import { RefreshTokens } from '../../src/sessions/refresh-token';
-import { hashToken, newId } from '../../src/common/random';
+import { RefreshTokens } from '../../src/auth/sessions/refresh-token';
+import { hashToken, newId } from '../../src/platform/random';
 import { appSecret, type TestService } from './service';
 import type { ServiceProcess } from './service-process';
 

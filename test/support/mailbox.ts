@@ -58,7 +58,7 @@ export class Mailbox {
   }
 
   /** Waits for the next matching mail to an address, and removes it. */
-  async take(to: string, matching = /./, timeoutMs = 15_000): Promise<ReceivedMail> {
+  async take(to: string, matching = /./, timeoutMs = 60_000): Promise<ReceivedMail> {
     const isWanted = (mail: ReceivedMail) => mail.to.includes(to) && matching.test(mail.source);
     await until(() => this.mails.some(isWanted), timeoutMs).catch(() => {
       throw new Error(

@@ -276,6 +276,13 @@ function exportRows(service: () => TestService): Record<string, MatrixRow> {
       const link = await service().post(`/user/export/link?user_id=${target.user_id}`, { token });
       return link.status === 201 ? service().get(new URL(link.body.url as string).pathname) : link;
     }),
+    'GET /carrier/list': {
+      permission: 'user:read',
+      related: ['own'],
+      send: ({ login }) => service().get('/carrier/list?carrier_id_in=c1,c2', login),
+      expected: ({ seesAll }) => `200 ${seesAll ? 'c1 c2' : 'c1'}`,
+      detailOf: ({ body }) => ` ${(body.items as { carrier_id: string }[]).map((one) => one.carrier_id).join(' ')}`,
+    },
     'GET /stats/overview': {
       permission: 'user:read',
       related: ['own'],

@@ -1,10 +1,10 @@
-import { StatsService } from '../../src/stats/stats.service';
+import type { StatsService } from '../../src/stats/stats.service';
 import type { TestService } from './service';
 
 /** Refreshes the figures of the overview, even if a refresh is not due. */
 export async function refreshOverview(service: TestService): Promise<void> {
   await service.rows('update overview_refreshes set due_at = now()');
-  await service.app.get(StatsService).refresh();
+  await service.inside<StatsService>('StatsService').refresh();
 }
 
 /** Adds a mail to a user that the mail server rejected for the last time. */

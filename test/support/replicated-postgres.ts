@@ -3,8 +3,8 @@ import { mkdtempSync, readFileSync } from 'node:fs';
 import { appendFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/embedded-postgres/embedded-postgres';
-import { PASSWORD_FILE } from '../../src/embedded-postgres/postgres-cluster';
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/platform/embedded-postgres/embedded-postgres';
+import { PASSWORD_FILE } from '../../src/platform/embedded-postgres/postgres-cluster';
 import { query } from './embedded-postgres-sandbox';
 import { until } from './until';
 

@@ -1,4 +1,4 @@
-import { hashToken, mintToken } from '../../src/common/random';
+import { hashToken, mintToken } from '../../src/platform/random';
 import type { Cluster } from './cluster';
 import { addSession, type MadeLogin, type MadeUsers, rotated } from './made-logins';
 import { password, type TestAnswer } from './service';

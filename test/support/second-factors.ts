@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Secret, TOTP } from 'otpauth';
-import { hashToken, newId } from '../../src/common/random';
-import { FactorSecrets } from '../../src/credentials/factors/factor-secrets';
+import { hashToken, newId } from '../../src/platform/random';
+import { FactorSecrets } from '../../src/auth/second-factors/factor-secrets';
 import { appSecret, password, type TestAnswer } from './service';
 
 /** Runs a query. */

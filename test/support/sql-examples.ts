@@ -3,7 +3,7 @@ import { inspect } from 'node:util';
 import { Client } from 'pg';
 import { systemActor } from '../../src/access/actor';
 import type { Actor } from '../../src/access/actor';
-import type { Condition } from '../../src/common/query/filter';
+import type { Condition } from '../../src/http/lists/filter';
 
 /** Id of a Carrier User of carrier `c1` who exists while examples run. */
 export const user_id = '00000000-0000-4000-8000-000000000001';

@@ -1,5 +1,5 @@
-/** Opens the columns of a statement, or a part of it with a name. */
-const opensBlock = /\b(?:select|returning|as (?:(?:not )?materialized )?\(|from \()$/;
+/** Matches a line that opens a list of columns or a part in parentheses. */
+const opensBlock = /\b(?:select|returning)$|\($/;
 const opensColumns = /\b(?:select|returning)$/;
 /** Blocks of fewer lines are always printed. */
 const shortestBlock = 3;
@@ -18,7 +18,7 @@ const keyOf = (block: string[]): string => {
     .replace(/,$/, '');
 };
 
-/** Shortens the statements of a page: names what an earlier method has already shown. */
+/** Shortens the statements of a page: names each part that the page has already shown. */
 export class SqlPage {
   /** method that shows a block, by the key of the block */
   private readonly shown = new Map<string, string>();
@@ -27,7 +27,6 @@ export class SqlPage {
   shorten(statement: string, method: string): string {
     const lines = statement.split('\n');
     const result: string[] = [];
-    const shownHere: string[] = [];
     for (let at = 0; at < lines.length;) {
       const line = lines[at++] ?? '';
       result.push(line);
@@ -38,9 +37,8 @@ export class SqlPage {
       if (known !== null) {
         result.push(known.text);
         at += known.length;
-      } else if (block.length >= shortestBlock) shownHere.push(keyOf(block));
+      } else if (block.length >= shortestBlock) this.shown.set(keyOf(block), method);
     }
-    for (const key of shownHere) if (!this.shown.has(key)) this.shown.set(key, method);
     return packed(result).join('\n');
   }
 

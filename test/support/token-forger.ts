@@ -1,4 +1,5 @@
 import type { KeyObject } from 'node:crypto';
+import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import type { TestAnswer, TestLogin, TestService } from './service';
 import { decode, forge, ownKey, visiblePart } from './tokens';
@@ -9,15 +10,20 @@ export type Forgeries = Record<string, string>;
 /** Forged tokens: the title of their test, and a function that creates them. */
 export type ForgeryTable = [attack: string, make: (forger: TokenForger) => Forgeries | Promise<Forgeries>];
 
+/** Creates a token from each value. */
+export function tokensOf<Value>(values: Record<string, Value>, make: (value: Value) => string): Forgeries {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, make(value)]));
+}
+
+/** Names each value by its JSON text. */
+export function named(values: unknown[]): Record<string, unknown> {
+  return Object.fromEntries(values.map((value) => [JSON.stringify(value), value]));
+}
+
 /** Creates forged tokens of a Carrier User and checks that each is rejected in every place. */
 export class TokenForger {
-  /** header of genuine tokens, and the key of the service */
-  readonly header: Record<string, string>;
-  readonly key: KeyObject;
   /** claims of the genuine token */
   readonly claims: Record<string, unknown>;
-  /** rejected tokens */
-  readonly refused = new Set<string>();
   /** number of connections to the address that tokens name */
   called = 0;
 
@@ -25,10 +31,13 @@ export class TokenForger {
     readonly service: TestService,
     readonly user: TestLogin,
     /** the response to every bad token */
-    readonly refusal: object,
+    private readonly refusal: object,
     private readonly listener: Server,
+    /** key of the service */
+    readonly key: KeyObject,
+    /** header of genuine tokens */
+    readonly header: Record<string, string>,
   ) {
-    ({ header: this.header, key: this.key } = ownKey(service));
     this.claims = decode(user.token);
     listener.on('connection', (socket) => {
       this.called++;
@@ -38,21 +47,17 @@ export class TokenForger {
 
   static async make(service: TestService): Promise<TokenForger> {
     const user = await service.loginAs({ roles: ['carrier_user'] });
-    const refusal = visiblePart(await service.get('/user', { token: 'garbage' }));
-    expect(refusal).toMatchObject({ status: 401, body: { code: 'auth.token_invalid' } });
+    const refusal = await service.get('/user', { token: 'garbage' });
+    expect([refusal.status, refusal.body.code]).toEqual([401, 'auth.token_invalid']);
     const listener = createServer().listen(0, '127.0.0.1');
-    await new Promise((resolve) => listener.once('listening', resolve));
-    return new TokenForger(service, user, refusal, listener);
+    await once(listener, 'listening');
+    const { key, header } = await ownKey(service);
+    return new TokenForger(service, user, visiblePart(refusal), listener, key, header);
   }
 
   /** The three parts of the genuine token. */
   get parts(): [string, string, string] {
     return this.user.token.split('.') as [string, string, string];
-  }
-
-  /** The signed text of the genuine token. */
-  get signed(): string {
-    return this.parts.slice(0, 2).join('.');
   }
 
   /** A URL for tokens; `called` counts connections to it. */
@@ -62,23 +67,17 @@ export class TokenForger {
 
   /** Returns the genuine claims with other headers. */
   signedBy(key: KeyObject, headers: Record<string, unknown>): Forgeries {
-    return Object.fromEntries(Object.entries(headers).map(([name, header]) => [name, forge(header, this.claims, key)]));
+    return tokensOf(headers, (header) => forge(header, this.claims, key));
   }
 
   /** Returns the genuine claims with one header member changed, for each value. */
   withHeader(name: string, values: unknown[]): Forgeries {
-    const headers = values.map((value, index) => [
-      `${name} ${index}: ${JSON.stringify(value)}`.slice(0, 80),
-      { ...this.header, [name]: value },
-    ]);
-    return this.signedBy(this.key, Object.fromEntries(headers));
+    return tokensOf(named(values), (value) => forge({ ...this.header, [name]: value }, this.claims, this.key));
   }
 
   /** Returns other claims with the genuine header and a valid signature. */
-  claiming(variants: Record<string, unknown>): Forgeries {
-    return Object.fromEntries(
-      Object.entries(variants).map(([name, claims]) => [name, forge(this.header, claims, this.key)]),
-    );
+  claiming(payloads: Record<string, unknown>): Forgeries {
+    return tokensOf(payloads, (payload) => forge(this.header, payload, this.key));
   }
 
   /** Returns the genuine claims without one. */
@@ -86,32 +85,22 @@ export class TokenForger {
     return Object.fromEntries(Object.entries(this.claims).filter(([name]) => name !== claim));
   }
 
-  /**
-   * Returns the genuine claims with one claim as a JSON text, which no JavaScript value may
-   * express.
-   */
+  /** Returns the genuine claims with one claim as a JSON text. */
   saying(claim: string, json: string): string {
     return `{${JSON.stringify(this.without(claim)).slice(1, -1)},${JSON.stringify(claim)}:${json}}`;
   }
 
   /**
-   * Fails unless each token is rejected everywhere without delay, while the genuine token and a
-   * newly signed one work before and after.
+   * Fails unless each token is rejected everywhere with the same response, while the genuine token
+   * and a newly signed one still work.
    */
   async assertRefused(forgeries: Forgeries): Promise<void> {
     const wrong: string[] = [];
-    await this.assertGood(this.user.token);
-    for (const [name, token] of Object.entries(forgeries)) {
-      const began = performance.now();
-      const answers = await this.tryEverywhere(token);
-      const others = answers.filter(
-        ([, answer]) => JSON.stringify(visiblePart(answer)) !== JSON.stringify(this.refusal),
-      );
-      for (const [way, answer] of others)
-        if (!isRefusedField(answer)) wrong.push(`${name}, ${way}: ${answer.status} ${answer.text}`);
-      if (others.length === 0 && answers.length === ways) this.refused.add(token);
-      if (performance.now() - began > 2_000) wrong.push(`${name}: slow`);
-    }
+    const refusal = JSON.stringify(this.refusal);
+    for (const [name, token] of Object.entries(forgeries))
+      for (const [way, answer] of await this.tryEverywhere(token))
+        if (JSON.stringify(visiblePart(answer)) !== refusal && !isRefusedField(answer))
+          wrong.push(`${name}, ${way}: ${answer.status} ${answer.text}`);
     expect(wrong).toEqual([]);
     await this.assertGood(this.user.token);
     await this.assertGood(forge(this.header, this.claims, this.key));
@@ -122,7 +111,7 @@ export class TokenForger {
     const answers = await this.tryEverywhere(token);
     const whose = answers.map(([way, { status, body }]) => [way, status, (body.user ?? body).user_id]);
     expect(whose).toEqual(answers.map(([way]) => [way, 200, this.user.user_id]));
-    expect(answers).toHaveLength(ways);
+    expect(answers).toHaveLength(5);
   }
 
   /** Stops the listener. */
@@ -148,9 +137,6 @@ export class TokenForger {
     return answers;
   }
 }
-
-/** The number of places for a token. */
-const ways = 5;
 
 /** Texts that are too long or contain control characters are rejected earlier, as a field (400). */
 function isRefusedField({ status, body }: TestAnswer): boolean {

@@ -1,5 +1,6 @@
-import { type KeyObject, sign } from 'node:crypto';
-import { SigningKeysService } from '../../src/signing-keys/signing-keys.service';
+import { createPrivateKey, type KeyObject, sign } from 'node:crypto';
+import { deriveKey } from '../../src/platform/random';
+import { unseal } from '../../src/platform/sealing';
 import type { TestAnswer, TestService } from './service';
 
 /** Returns the base64url form of a text, of bytes, or of any other value as JSON. */
@@ -30,9 +31,22 @@ export function forge(header: unknown, payload: unknown, key: KeyObject): string
 /**
  * Returns the signing key of the service and the header of its tokens, as after a theft of the key.
  */
-export function ownKey(service: TestService): { key: KeyObject; header: Record<string, string> } {
-  const { kid, private_key } = service.app.get(SigningKeysService).signingKey();
-  return { key: private_key, header: { alg: 'ES256', typ: 'at+jwt', kid } };
+export async function ownKey({
+  sql,
+  config,
+}: TestService): Promise<{ key: KeyObject; header: Record<string, string> }> {
+  const { rows } = await sql.query<{ kid: string; private_key: Buffer }>(`
+    select kid, private_key
+    from signing_keys
+    where signs_from <= now()
+    order by signs_from desc
+    limit 1`);
+  const { kid, private_key } = rows[0] as (typeof rows)[0];
+  const key = unseal(deriveKey(config.APP_SECRET, 'signing-keys'), private_key) as Buffer;
+  return {
+    key: createPrivateKey({ key, format: 'der', type: 'pkcs8' }),
+    header: { alg: 'ES256', typ: 'at+jwt', kid },
+  };
 }
 
 /**

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
-import { document } from './document';
+import { document, propertiesOf } from './document';
 
 type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
 
@@ -58,14 +58,18 @@ const json: fc.Arbitrary<Json> = fc.oneof(
   text,
 );
 
+const given = propertiesOf('CreateUserRequest');
+const shown = propertiesOf('UserResponse');
+/** Fields with the pattern of the first name, which accepts any text. `q` searches all of them. */
+const freeTexts = Object.keys(given).filter((name) => given[name]?.pattern === given['first_name']?.pattern);
+const isNullable = (name: string) => shown[name]?.type?.includes('null') === true;
+
 /** A user to create. */
 export const modelUser = fc
   .record({
     carrier: orNull(fc.constantFrom('c1', 'c2', 'C1', 'carrier.a_1')),
-    first_name: text,
-    last_name: text,
+    ...Object.fromEntries(freeTexts.map((name) => [name, isNullable(name) ? orNull(text) : text])),
     phone: orNull(fc.constantFrom('+4312345678', '+4312345679')),
-    job_title: orNull(text),
     locale: orNull(fc.constantFrom('de', 'de-AT', 'en')),
     timezone: orNull(fc.constantFrom('Europe/Vienna', 'UTC')),
     roles: fc.subarray(['administrator', 'carrier_user', 'other']),
@@ -142,9 +146,9 @@ function isOnline({ last_seen_at }: ModelUser): boolean {
   return last_seen_at !== null && Date.parse(last_seen_at) > Date.now() - 300_000;
 }
 
-function searchText({ name, email, first_name, last_name, job_title }: ModelUser): string {
-  return ([name, email, first_name, last_name, job_title ?? ''] as string[])
-    .map((part) => ` ${part}`)
+function searchText(user: ModelUser): string {
+  return ['name', 'email', ...freeTexts]
+    .map((field) => ` ${(user[field] ?? '') as string}`)
     .join('')
     .toLowerCase();
 }

@@ -1,12 +1,12 @@
-import { MantineProvider, localStorageColorSchemeManager } from '@mantine/core';
+import { localStorageColorSchemeManager, MantineProvider } from '@mantine/core';
 import { Notifications } from '@mantine/notifications';
 import { QueryClientProvider } from '@tanstack/react-query';
 import { type ComponentType, type ReactNode, useEffect, useMemo } from 'react';
 import { createBrowserRouter, RouterProvider } from 'react-router';
 import { consolePath } from './api/base';
 import { queryClient } from './api/query-client';
-import { NotFoundPage } from './components/not-found';
-import { RouteFailure } from './components/route-failure';
+import { RouteFailure } from './components/boundary';
+import { NotFoundPage } from './components/page';
 import { ForgottenPasswordPage } from './login/forgotten-password.page';
 import { LoginPage } from './login/login.page';
 import { styleNonce } from './security';
@@ -55,7 +55,7 @@ const router = createBrowserRouter(
           errorElement: <RouteFailure />,
         },
         feature('users', async () => (await import('./users/users.routes')).UsersRoutes),
-        page('users/:userId', async () => (await import('./users/user.page')).UserPage),
+        page('users/:userId', async () => (await import('./users/details/user.page')).UserPage),
         feature('users/bulk', async () => (await import('./bulk/bulk.page')).BulkPage),
         feature('users/import', async () => (await import('./transfer/import.page')).ImportPage),
         feature('operations', async () => (await import('./operations/operations.routes')).OperationsRoutes),

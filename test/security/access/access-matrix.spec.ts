@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { AccessTokens } from '../../../src/auth/access-tokens';
+import type { AccessTokens } from '../../../src/auth/tokens/access-tokens';
 import { customRoles, type Relation, relations, roleRows as callers } from '../../support/access-roles';
 import { document } from '../../support/document';
 import { factorRows } from '../../support/factor-matrix';
@@ -191,11 +191,14 @@ describe('the access matrix', () => {
     'POST /auth/introspect': {
       permission: null,
       related: relations,
-      send: ({ login: { token }, target: { user_id, session_id } }) => {
-        const authentication = { amr: ['pwd'], auth_time: new Date() };
-        const asked = service.app
-          .get(AccessTokens)
-          .sign({ user_id, session_id, user_type: 'carrier', roles: [], carrier_id: null, ...authentication });
+      send: async ({ login: { token }, target: { user_id, session_id } }) => {
+        const duties = { must_change_password: false, must_enroll_second_factor: false };
+        const asked = await service.inside<AccessTokens>('AccessTokens').sign({
+          user: { user_id, user_type: 'carrier', roles: [], carrier_id: null, ...duties },
+          session: { session_id, amr: ['pwd'], auth_time: new Date() },
+          grant: null,
+          permissions: [],
+        });
         const headers = { 'content-type': 'application/x-www-form-urlencoded' };
         return service.post('/auth/introspect', { token, headers, body: `token=${asked.access_token}` });
       },

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { AccessTokens } from '../../../src/auth/access-tokens';
+import type { AccessTokens } from '../../../src/auth/tokens/access-tokens';
 import { document } from '../../support/document';
 import { createKey } from '../../support/keys';
 import { addSession } from '../../support/made-logins';
@@ -137,15 +137,14 @@ describe('fresh authentication', () => {
       [session_id, minutes],
     );
     const authentication = { amr: ['pwd'], auth_time: new Date() };
-    const claims = {
-      user_id,
-      session_id,
-      user_type: 'system' as const,
-      roles: [],
-      carrier_id: null,
-      ...authentication,
+    const duties = { must_change_password: false, must_enroll_second_factor: false };
+    const login = {
+      user: { user_id, user_type: 'system' as const, roles: [], carrier_id: null, ...duties },
+      session: { session_id, ...authentication },
+      grant: null,
+      permissions: [],
     };
-    return service.app.get(AccessTokens).sign(claims).access_token;
+    return (await service.inside<AccessTokens>('AccessTokens').sign(login)).access_token;
   }
   const staleToken = (user_id = caller) => tokenOf(user_id, 10);
   const outcome = ({ status, body }: TestAnswer) => `${status} ${body?.code ?? ''}`.trim();

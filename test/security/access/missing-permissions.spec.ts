@@ -57,6 +57,11 @@ describe('requests without a permission', () => {
       ],
       ['user:read_deleted', await service.get('/user/list?deleted=true&name=ada', reader)],
       ['user:update', await service.get('/user/operation/list', reader)],
+      // A 403 comes before the 400 for an invalid query.
+      ['user:purge', await service.get('/user/export?hashes=true&unknown=1', writer)],
+      ['user:read_deleted', await service.get('/user/list?deleted=true&name=ada&per_page=0', reader)],
+      ['user:update', await service.get('/user/operation/list?per_page=0', reader)],
+      ['user:update', await service.get(`/user/operation/${target}/skipped?per_page=0`, reader)],
       ['token:introspect', await service.post('/auth/introspect', { token: key, headers: form, body: 'token=x' })],
     ];
     for (const [index, [permission, answer]] of answers.entries())

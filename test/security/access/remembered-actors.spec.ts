@@ -8,11 +8,9 @@ import { type TestLogin, TestService } from '../../support/service';
 describe('operations and responses that are stored for an actor', () => {
   let service: TestService;
   let admin: TestLogin;
-  let port: number;
   beforeAll(async () => {
     service = await TestService.start();
     ({ admin } = service);
-    ({ port } = await service.listen());
     await service.rows(`insert into roles (name, user_types, permissions) values
       ('importer', '{system}', '{user:read,user:create,user:update,user:import}'),
       ('carrier_importer', '{carrier}', '{user:read,user:create,user:update,user:import}')`);
@@ -53,7 +51,7 @@ describe('operations and responses that are stored for an actor', () => {
       'content-type': 'application/x-ndjson',
       'transfer-encoding': 'chunked',
     };
-    const upload = request({ port, host: '127.0.0.1', method: 'POST', path: '/user/import', headers });
+    const upload = request({ port: service.port, host: '127.0.0.1', method: 'POST', path: '/user/import', headers });
     upload.write(first);
     await until(async () => (await service.rows(`select 1 from operations where status = 'receiving'`)).length > 0);
     return upload;

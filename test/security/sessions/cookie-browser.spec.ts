@@ -2,7 +2,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { openBrowser } from '../../support/browser';
 import { freePort } from '../../support/built-program';
 import { addPasskey, PasskeyBrowser, signLogin } from '../../support/passkeys';
-import { password, TestService } from '../../support/service';
+import { password, TestService } from '../../support/in-process';
 import { WebSite } from '../../support/web-site';
 
 /** The response to a request of a page. */

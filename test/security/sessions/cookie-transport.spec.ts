@@ -1,4 +1,4 @@
-import { hashToken } from '../../../src/common/random';
+import { hashToken } from '../../../src/platform/random';
 import { cookieOf, CookiePage, refreshTokenForm, sameOrigin, setCookiesOf, withCookies } from '../../support/cookies';
 import { Authenticator } from '../../support/second-factors';
 import { password, TestService } from '../../support/service';
@@ -117,7 +117,14 @@ describe('the cookie transport', () => {
       const [field] = Object.keys(body);
       expect([answer.status, answer.body.errors, setCookiesOf(answer)]).toEqual([
         400,
-        [{ pointer: `/${field}`, code: 'field.not_allowed', detail: 'must not be sent together with transport' }],
+        [
+          {
+            pointer: `/${field}`,
+            code: 'field.not_allowed',
+            detail: 'must not be sent together with transport',
+            params: { field: 'transport' },
+          },
+        ],
         [],
       ]);
     }

@@ -1,7 +1,7 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
-import { SessionsService } from '../../../src/sessions/sessions.service';
+import { SessionsService } from '../../../src/auth/sessions/sessions.service';
 import { queueEmpty } from '../../support/links';
-import { type TestAnswer, type TestLogin, TestService } from '../../support/service';
+import { type TestAnswer, type TestLogin, TestService } from '../../support/in-process';
 import { ServiceProcess } from '../../support/service-process';
 import { decode, forge } from '../../support/tokens';
 

@@ -1,8 +1,6 @@
 import { password, type TestLogin, TestService } from '../../support/service';
 import { until } from '../../support/until';
 
-jest.setTimeout(60_000);
-
 const works = async (service: TestService, { token }: { token: string }) =>
   (await service.get('/user', { token })).status;
 const refresh = (service: TestService, { refresh_token }: TestLogin) =>

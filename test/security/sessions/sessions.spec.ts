@@ -250,9 +250,10 @@ describe('sessions', () => {
     expect(JSON.stringify(all)).not.toContain(user.refresh_token.slice(30));
   });
 
-  it('truncates session metadata, removes control characters and stores the connection address (S18)', async () => {
-    const agent = `\u001b[31mEvil\u0007 <script>alert(1)</script>\u0000 \u009b${'x'.repeat(10_000)}`;
-    const spoofed = ['x-forwarded-for', 'x-real-ip', 'cf-connecting-ip', 'true-client-ip', 'x-client-ip', 'forwarded'];
+  it('truncates session metadata, removes control characters and stores the address of the client (S18)', async () => {
+    // Node.js rejects the control characters below U+0020 itself.
+    const agent = `Evil\u009b[31m <script>alert(1)</script> \u009b${'x'.repeat(10_000)}`;
+    const spoofed = ['x-real-ip', 'cf-connecting-ip', 'true-client-ip', 'x-client-ip', 'forwarded'];
     const headers = { 'user-agent': agent, ...Object.fromEntries(spoofed.map((name) => [name, '203.0.113.66'])) };
     const { body } = await service.post('/auth/login', {
       body: { login: user.name, password },
@@ -265,7 +266,7 @@ describe('sessions', () => {
     const [{ ip, user_agent }] = page.items;
     expect(ip).toBe('192.0.2.7');
     expect(user_agent).toHaveLength(512);
-    expect(user_agent).toMatch(/^\[31mEvil <script>/);
+    expect(user_agent).toMatch(/^Evil.?\[31m <script>/);
     // eslint-disable-next-line no-control-regex -- looks for control characters
     expect(user_agent).not.toMatch(/[\x00-\x1f\x7f-\x9f]/);
     const stored = 'select host(last_login_ip) as ip from user_logins where user_id = $1';
@@ -277,7 +278,7 @@ describe('sessions', () => {
     const refreshed = await service.post('/auth/check-token', { body: { refresh_token: login.refresh_token } });
     await service.post('/auth/reset_email', { body: { email: user.email } });
     const { token: reset } = await service.mailbox.take(user.email, /\/auth\/reset\//);
-    const { key } = ownKey(service);
+    const { key } = await ownKey(service);
     const secrets = [login.refresh_token, refreshed.body.refresh_token, reset, login.token, password] as string[];
     const parts = [login.token.split('.')[2] ?? '', forge({}, decode(login.token), key).split('.')[1] ?? ''];
     const pem = key.export({ type: 'pkcs8', format: 'der' });

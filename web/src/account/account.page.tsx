@@ -1,6 +1,6 @@
 import { Stack } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { PageHeader } from '../components/page-header';
+import { PageHeader } from '../components/page';
 import classes from './account.module.css';
 import { FactorsSection } from './factors/factors-section';
 import { LoginSection } from './login-section';

@@ -5,7 +5,7 @@ import { type ReactNode, useState } from 'react';
 import { Link } from 'react-router';
 import { queryClient } from '../api/query-client';
 import { Dialog } from '../components/dialog';
-import { Section } from '../components/section';
+import { Section } from '../components/page';
 import { TimeText } from '../components/time-text';
 import { meKey, useMe } from '../session/use-me';
 import { EmailForm } from './email-form';

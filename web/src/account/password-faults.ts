@@ -15,9 +15,7 @@ export function usePasswordFaults(): (fault: FieldError | undefined) => Password
   const { sentenceOf } = useErrorTexts();
   return (fault) => {
     if (fault === undefined) return null;
-    const [min] = /\d+/.exec(fault.detail) ?? [];
-    const isShort = fault.code === 'password.too_short' && min !== undefined;
     const hints = (fault.hints ?? []).map((key) => own(texts.hints, key)).filter((text) => text !== undefined);
-    return { text: isShort ? texts.password.tooShort(min) : sentenceOf(fault), hints: [...new Set(hints)] };
+    return { text: sentenceOf(fault), hints: [...new Set(hints)] };
   };
 }

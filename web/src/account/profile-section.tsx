@@ -1,13 +1,14 @@
 import { Alert, Anchor, Button, Group, Select, SimpleGrid, Stack, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import type { ReactNode } from 'react';
+import { Section } from '../components/page';
 import { ProblemAlert } from '../components/problem-alert';
-import { Section } from '../components/section';
-import { type Language, useLanguage } from '../texts/language';
+import { type Language, useLanguage, useTexts } from '../texts/language';
+import { type FieldDefinition, fieldLabels, type PersonField, personFields, userFields } from '../users/fields';
 import { useAccountTexts } from './use-account-texts';
-import { type ProfileEditor, type ProfileField, useProfile } from './use-profile';
+import { type ProfileEditor, useProfile } from './use-profile';
 
-/** Edits the user's own name, phone, job title, language and time zone. */
+/** Edits what users change for themselves: the texts about the person. */
 export function ProfileSection(): ReactNode {
   const all = useAccountTexts();
   const texts = all.profile;
@@ -15,11 +16,6 @@ export function ProfileSection(): ReactNode {
   const save = async () => {
     if (await profile.save()) notifications.show({ message: all.saved });
   };
-  const text = (field: ProfileField) => ({
-    value: profile.valueOf(field),
-    onChange: (event: React.ChangeEvent<HTMLInputElement>) => profile.change(field, event.currentTarget.value),
-    error: profile.form.errorOf(field),
-  });
   return (
     <Section title={texts.title} description={texts.description}>
       <form
@@ -37,25 +33,10 @@ export function ProfileSection(): ReactNode {
             <ProblemAlert error={profile.form.problem} />
           )}
           <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="md">
-            <TextInput label={texts.firstName} autoComplete="given-name" maxLength={100} {...text('first_name')} />
-            <TextInput label={texts.lastName} autoComplete="family-name" maxLength={100} {...text('last_name')} />
-            <TextInput
-              label={texts.phone}
-              type="tel"
-              autoComplete="tel"
-              description={texts.phoneHint}
-              inputWrapperOrder={['label', 'input', 'description', 'error']}
-              {...text('phone')}
-              error={profile.form.errorOf('phone') === undefined ? undefined : texts.phoneError}
-            />
-            <TextInput
-              label={texts.jobTitle}
-              autoComplete="organization-title"
-              maxLength={100}
-              {...text('job_title')}
-            />
-            <LocaleSelect profile={profile} />
-            <ZoneSelect profile={profile} />
+            {personFields.map((field) => {
+              const Line = lines[field] ?? TextLine;
+              return <Line key={field} field={field} profile={profile} />;
+            })}
           </SimpleGrid>
           <Group justify="flex-end">
             {profile.isChanged && (
@@ -73,6 +54,34 @@ export function ProfileSection(): ReactNode {
   );
 }
 
+interface LineProps {
+  field: PersonField;
+  profile: ProfileEditor;
+}
+
+const lines: Partial<Record<PersonField, (props: LineProps) => ReactNode>> = {
+  locale: LocaleSelect,
+  timezone: ZoneSelect,
+};
+
+function TextLine({ field, profile }: LineProps): ReactNode {
+  const texts = useAccountTexts().profile;
+  const language = useLanguage();
+  const { person, hint, [language]: label }: FieldDefinition = userFields[field];
+  const error = profile.form.errorOf(field);
+  return (
+    <TextInput
+      {...person}
+      label={label}
+      description={hint?.[language]}
+      inputWrapperOrder={['label', 'input', 'description', 'error']}
+      value={profile.valueOf(field)}
+      onChange={(event) => profile.change(field, event.currentTarget.value)}
+      error={field === 'phone' && error !== undefined ? texts.phoneError : error}
+    />
+  );
+}
+
 /** Returns language tags with their names, always including the current tag. */
 function localesOf(current: string, language: Language): { value: string; label: string }[] {
   const names = new Intl.DisplayNames(language, { type: 'language', fallback: 'code' });
@@ -82,7 +91,7 @@ function localesOf(current: string, language: Language): { value: string; label:
   }));
 }
 
-function LocaleSelect({ profile }: { profile: ProfileEditor }): ReactNode {
+function LocaleSelect({ profile }: LineProps): ReactNode {
   const texts = useAccountTexts().profile;
   const language = useLanguage();
   const value = profile.valueOf('locale');
@@ -101,14 +110,15 @@ function LocaleSelect({ profile }: { profile: ProfileEditor }): ReactNode {
 
 const deviceZone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
-function ZoneSelect({ profile }: { profile: ProfileEditor }): ReactNode {
+function ZoneSelect({ profile }: LineProps): ReactNode {
   const texts = useAccountTexts().profile;
+  const labels = useTexts(fieldLabels);
   const value = profile.valueOf('timezone');
   const zones = new Set([...Intl.supportedValuesOf('timeZone'), 'UTC', deviceZone, ...(value === '' ? [] : [value])]);
   return (
     <Stack gap={4}>
       <Select
-        label={texts.timezone}
+        label={labels.timezone}
         data={[...zones]}
         value={value === '' ? null : value}
         onChange={(next) => profile.change('timezone', next ?? '')}

@@ -14,14 +14,8 @@ export const accountTexts: typeof en = {
   profile: {
     title: 'Profil',
     description: 'Wie andere Sie sehen, und die Sprache Ihrer E-Mails.',
-    firstName: 'Vorname',
-    lastName: 'Nachname',
-    phone: 'Telefon',
-    phoneHint: 'Mit Landesvorwahl, zum Beispiel +4312345678',
     phoneError: 'muss mit + und der Landesvorwahl beginnen, ohne Leerzeichen',
-    jobTitle: 'Position',
     locale: 'Sprache der E-Mails',
-    timezone: 'Zeitzone',
     notSet: 'Nicht festgelegt',
     useZone: (zone) => `${zone} verwenden, die Zone dieses Geräts`,
     save: 'Speichern',
@@ -54,7 +48,6 @@ export const accountTexts: typeof en = {
     submit: 'Passwort ändern',
     otherSessions: 'Ihre anderen Sitzungen werden beendet.',
     changed: 'Ihr Passwort ist geändert. Ihre anderen Sitzungen sind beendet.',
-    tooShort: (min) => `ist zu kurz: Verwenden Sie mindestens ${min} Zeichen`,
   },
   hints: {
     straight_row: 'Vermeiden Sie Tastenreihen wie „qwertz“.',

@@ -12,14 +12,8 @@ export const accountTexts = {
   profile: {
     title: 'Profile',
     description: 'How you appear to others, and the language of your e-mails.',
-    firstName: 'First name',
-    lastName: 'Last name',
-    phone: 'Phone',
-    phoneHint: 'With country code, such as +4312345678',
     phoneError: 'must start with + and the country code, without spaces',
-    jobTitle: 'Job title',
     locale: 'Language of e-mails',
-    timezone: 'Time zone',
     notSet: 'Not set',
     useZone: (zone: string) => `Use ${zone}, the zone of this device`,
     save: 'Save',
@@ -50,7 +44,6 @@ export const accountTexts = {
     submit: 'Change password',
     otherSessions: 'Your other sessions will end.',
     changed: 'Your password is changed. Your other sessions have ended.',
-    tooShort: (min: string) => `is too short: use at least ${min} characters`,
   },
   hints: {
     straight_row: 'Avoid rows of keys such as “qwerty”.',

@@ -5,11 +5,7 @@ import { queryClient } from '../api/query-client';
 import { useUnsavedChanges } from '../components/unsaved-changes';
 import { type ProblemForm, useProblemForm } from '../components/use-problem-form';
 import { type Me, meKey, readMe, useMe } from '../session/use-me';
-
-/** Fields that users change for themselves. */
-const profileFields = ['first_name', 'last_name', 'phone', 'job_title', 'locale', 'timezone'] as const;
-/** A field that users change for themselves. */
-export type ProfileField = (typeof profileFields)[number];
+import { type PersonField, personFields } from '../users/fields';
 
 /** The form with the user's own profile. */
 export interface ProfileEditor {
@@ -17,8 +13,8 @@ export interface ProfileEditor {
   /** whether the profile was changed elsewhere since it was read */
   isStale: boolean;
   isChanged: boolean;
-  valueOf: (field: ProfileField) => string;
-  change: (field: ProfileField, value: string) => void;
+  valueOf: (field: PersonField) => string;
+  change: (field: PersonField, value: string) => void;
   discard: () => void;
   /** Sends the changed fields only. Returns whether it succeeded. */
   save: () => Promise<boolean>;
@@ -27,12 +23,12 @@ export interface ProfileEditor {
 /** Edits the user's own profile, and saves the fields that differ from the stored profile. */
 export function useProfile(): ProfileEditor {
   const { user } = useMe();
-  const form = useProblemForm(profileFields);
+  const form = useProblemForm(personFields);
   // The version that the draft started with. A later version must not silently become its base.
-  const [edit, setEdit] = useState<{ base: Me['user']; draft: Partial<Record<ProfileField, string>> } | null>(null);
+  const [edit, setEdit] = useState<{ base: Me['user']; draft: Partial<Record<PersonField, string>> } | null>(null);
   const { base, draft } = edit ?? { base: user, draft: {} };
   const isStale = isProblem(form.problem, 'user.version_mismatch');
-  const changed = profileFields.filter((field) => (draft[field] ?? base[field] ?? '').trim() !== (base[field] ?? ''));
+  const changed = personFields.filter((field) => (draft[field] ?? base[field] ?? '').trim() !== (base[field] ?? ''));
   useUnsavedChanges(changed.length > 0 && !form.isSending);
   const discard = () => {
     setEdit(null);

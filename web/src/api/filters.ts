@@ -255,6 +255,10 @@ export const exportUsersFilters = {
     kind: 'text',
     operators: ['', '_ne', '_in', '_isnull', '_like'],
   },
+  department: {
+    kind: 'text',
+    operators: ['', '_ne', '_in', '_isnull', '_like'],
+  },
   locale: {
     kind: 'text',
     operators: ['', '_ne', '_in', '_isnull', '_like'],
@@ -361,6 +365,10 @@ export const listUsersFilters = {
     kind: 'text',
     operators: ['', '_ne', '_in', '_isnull', '_like'],
   },
+  department: {
+    kind: 'text',
+    operators: ['', '_ne', '_in', '_isnull', '_like'],
+  },
   locale: {
     kind: 'text',
     operators: ['', '_ne', '_in', '_isnull', '_like'],
@@ -428,6 +436,14 @@ export const listUsersFilters = {
   q: {
     kind: 'text',
     operators: [''],
+  },
+} as const;
+
+/** Filters of `listCarriers`. */
+export const listCarriersFilters = {
+  carrier_id: {
+    kind: 'text',
+    operators: ['', '_ne', '_in', '_like'],
   },
 } as const;
 

@@ -502,7 +502,7 @@ export interface paths {
         put?: never;
         /**
          * Create users from a file
-         * @description Accepts CSV (RFC 4180, UTF-8, with a header line) or NDJSON, as an export writes them. `user_type`, `name` and `email` are required. The columns: `user_id`, `user_type`, `name`, `email`, `email_verified_at`, `first_name`, `last_name`, `phone`, `job_title`, `locale`, `timezone`, `carrier_id`, `carrier_scope`, `roles`, `status`, `allowed_ips`, `attributes`, `must_change_password`, `created_at`, `last_login_at`, `last_login_ip`, `last_seen_at`, `password_changed_at`, `password_hash`. At most 5,000,000 rows of at most 131,072 characters each, and at most 4 GiB (413). CSV as spreadsheets write it: the delimiter is `,`, `;` or tab, as in the header line or in a first line such as `sep=;`. A byte order mark, quoted line breaks, rows of empty cells and missing cells at the end of a row are accepted. An empty cell is no value. `roles`, `carrier_scope` and `allowed_ips` are plain text with `;` between the items (`carrier_user;carrier_administrator`), or JSON; `attributes` is JSON. The columns `import_line` and `import_errors` are ignored. Each row succeeds or fails on its own, by the rules of `POST /user/create`. A file that cannot be read creates no users. The response is the operation, with the first 100 failed rows in `skipped`. Up to 10,000 rows (100 with an MD5 hash) are imported within the request (200); a larger or delayed import continues in the background (202). `GET /user/operation/{operation_id}/skipped` returns all failed rows, as a CSV file to correct and import. A dry run compares the rows with the stored users, not with each other: only the import itself reports rows with the same name, address or id. Its response lists the first 100 failed rows. The users and API keys of a carrier together learn of at most 100 conflicts per hour with names, addresses and ids outside their scope; without a carrier, a user and the keys that they created. After that, all further rows fail with `request.rate_limited`, and another dry run returns 429. Callers who can list all users have no limit. Password hashes: Argon2, bcrypt (cost up to 14), scrypt and PBKDF2 in their standard text forms, of limited cost, and MD5 in hexadecimal, which is wrapped in Argon2id. Only System Users without `carrier_scope` can import hashes other than MD5, because they increase the cost of each rejected login. The first login replaces the hash; if the password policy rejects the password, the user must change it. A user without a hash is `invited` or `disabled`.
+         * @description Accepts CSV (RFC 4180, UTF-8, with a header line) or NDJSON, as an export writes them. `user_type`, `name` and `email` are required. The columns: `user_id`, `user_type`, `name`, `email`, `email_verified_at`, `first_name`, `last_name`, `phone`, `job_title`, `department`, `locale`, `timezone`, `carrier_id`, `carrier_scope`, `roles`, `status`, `allowed_ips`, `attributes`, `must_change_password`, `created_at`, `last_login_at`, `last_login_ip`, `last_seen_at`, `password_changed_at`, `password_hash`. At most 5,000,000 rows of at most 131,072 characters each, and at most 4 GiB (413). CSV as spreadsheets write it: the delimiter is `,`, `;` or tab, as in the header line or in a first line such as `sep=;`. A byte order mark, quoted line breaks, rows of empty cells and missing cells at the end of a row are accepted. An empty cell is no value. `roles`, `carrier_scope` and `allowed_ips` are plain text with `;` between the items (`carrier_user;carrier_administrator`), or JSON; `attributes` is JSON. The columns `import_line` and `import_errors` are ignored. Each row succeeds or fails on its own, by the rules of `POST /user/create`. A file that cannot be read creates no users. The response is the operation, with the first 100 failed rows in `skipped`. Up to 10,000 rows (100 with an MD5 hash) are imported within the request (200); a larger or delayed import continues in the background (202). `GET /user/operation/{operation_id}/skipped` returns all failed rows, as a CSV file to correct and import. A dry run compares the rows with the stored users, not with each other: only the import itself reports rows with the same name, address or id. Its response lists the first 100 failed rows. The users and API keys of a carrier together learn of at most 100 conflicts per hour with names, addresses and ids outside their scope; without a carrier, a user and the keys that they created. After that, all further rows fail with `request.rate_limited`, and another dry run returns 429. Callers who can list all users have no limit. Password hashes: Argon2, bcrypt, scrypt and PBKDF2 in their standard text forms, and MD5 in hexadecimal, which is wrapped in Argon2id. Costlier hashes fail with `password_hash.too_costly`: bcrypt beyond cost 12; PBKDF2 beyond 1,300,000 (SHA-1), 1,200,000 (SHA-256) or 600,000 (SHA-512) iterations; scrypt beyond N × r × p = 1,048,576; Argon2 beyond 128 MiB or m × t = 524,288 KiB. The limit of Argon2 also applies to the sum of the parameter sets of all stored Argon2 hashes, and the limit of scrypt to those of scrypt. Only System Users without `carrier_scope` can import hashes other than MD5, because they increase the cost of each rejected login. The first login replaces the hash; if the password policy rejects the password, the user must change it. A user without a hash is `invited` or `disabled`.
          *
          *     Permission: `user:import`
          *
@@ -612,7 +612,7 @@ export interface paths {
         head?: never;
         /**
          * Modify one user
-         * @description Absent fields stay unchanged, null clears a field. Without `user:update`, users can change these fields of their own user: `first_name`, `last_name`, `phone`, `job_title`, `locale`, `timezone`.
+         * @description Absent fields stay unchanged, null clears a field. Without `user:update`, users can change these fields of their own user: `first_name`, `last_name`, `phone`, `job_title`, `department`, `locale`, `timezone`.
          *
          *     Permission: `user:update`
          *
@@ -661,6 +661,28 @@ export interface paths {
          *     Permission: `user:update`
          */
         post: operations["inviteUser"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/carrier/list": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the carriers that have users
+         * @description Lists the carriers within the scope of the caller, with their numbers of users by status. With more than 10,000 carriers, `total` is 10,000 with the relation `approx`, unless `count=exact` is sent.
+         *
+         *     Permission: `user:read`
+         */
+        get: operations["listCarriers"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -932,178 +954,6 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/auth/reset_email": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Reset a password by e-mail
-         * @description Always returns the same response in the same time, whether the address is known or not. Mails at most one link per address in 5 minutes, 3 in an hour and 10 in a day, and at most 3 invitations in an hour. Requests from IP addresses from which the user logged in within 30 days have separate limits. The mail is sent within about 5 seconds.
-         */
-        post: operations["requestPasswordReset"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/auth/reset/{token}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Check a link to set a password
-         * @description Does not use up the link, so mail scanners do no harm. With `Accept: text/html`, the response is a page whose form posts to this path and needs no script.
-         */
-        get: operations["checkResetLink"];
-        put?: never;
-        /**
-         * Set a password with a link
-         * @description Sets the password. The link works once. All sessions of the user end, the user gets a mail, and an invited user becomes active. A link with the kind `not_me` also restores the address that it was mailed to, revokes API keys, and removes second factors that were added since the first change that it undoes. A rejected password does not use up the link. At most 8 new passwords of a user are processed at the same time; further requests return 429. With `Accept: text/html`, the response is a page whose form posts to this path and needs no script.
-         */
-        post: operations["resetPassword"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/auth/email": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Change your own e-mail address
-         * @description The new address takes effect once it is confirmed by mailed link within 24 h. The old address gets a notice. After a reset of the second factors, enrol one first.
-         *
-         *     Permission: `any login`; not available to API keys
-         */
-        post: operations["changeEmail"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/auth/email/{token}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Check a link to confirm an address
-         * @description Does not use up the link. With `Accept: text/html`, the response is a page whose form posts to this path and needs no script.
-         */
-        get: operations["checkEmailLink"];
-        put?: never;
-        /**
-         * Confirm an e-mail address
-         * @description Confirms exactly the address that the link was mailed to. The link works once. With `Accept: text/html`, the response is a page whose form posts to this path and needs no script.
-         */
-        post: operations["confirmEmail"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/stats/overview": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Get the overview
-         * @description Returns the figures of the start page: users by status, live sessions, logins of the last 24 hours, running operations and what needs attention, within the carriers of the caller. A job counts users, sessions, logins and failed mails every minute, or less often if a count takes longer than 600 ms. `as_of` is the time of the last count. Expiring API keys require `key:manage`, and failed mails `mail:manage`.
-         *
-         *     Permission: `user:read`
-         */
-        get: operations["getOverview"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Get the name, the version and the links of the service */
-        get: operations["getService"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        /** Check that the service responds, without a body */
-        head: operations["headService"];
-        patch?: never;
-        trace?: never;
-    };
-    "/health/live": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Check whether the process is running */
-        get: operations["getLiveness"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        /** Check whether the process is running, without a body */
-        head: operations["headLiveness"];
-        patch?: never;
-        trace?: never;
-    };
-    "/health/ready": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Check whether the service can handle requests
-         * @description Responds with 503 while the database is unavailable or read-only, and after SIGTERM.
-         */
-        get: operations["getReadiness"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        /**
-         * Check whether the service can handle requests, without a body
-         * @description Responds with 503 while the database is unavailable or read-only, and after SIGTERM.
-         */
-        head: operations["headReadiness"];
         patch?: never;
         trace?: never;
     };
@@ -1412,6 +1262,178 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/auth/reset_email": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Reset a password by e-mail
+         * @description Always returns the same response in the same time, whether the address is known or not. Mails at most one link per address in 5 minutes, 3 in an hour and 10 in a day, and at most 3 invitations in an hour. Requests from IP addresses from which the user logged in within 30 days have separate limits. The mail is sent within about 5 seconds.
+         */
+        post: operations["requestPasswordReset"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/auth/reset/{token}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Check a link to set a password
+         * @description Does not use up the link, so mail scanners do no harm. With `Accept: text/html`, the response is a page whose form posts to this path and needs no script.
+         */
+        get: operations["checkResetLink"];
+        put?: never;
+        /**
+         * Set a password with a link
+         * @description Sets the password. The link works once. All sessions of the user end, the user gets a mail, and an invited user becomes active. A link with the kind `not_me` also restores the address that it was mailed to, revokes API keys, and removes second factors that were added since the first change that it undoes. A rejected password does not use up the link. At most 8 new passwords of a user are processed at the same time; further requests return 429. With `Accept: text/html`, the response is a page whose form posts to this path and needs no script.
+         */
+        post: operations["resetPassword"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/auth/email": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Change your own e-mail address
+         * @description The new address takes effect once it is confirmed by mailed link within 24 h. The old address gets a notice. After a reset of the second factors, enrol one first.
+         *
+         *     Permission: `any login`; not available to API keys
+         */
+        post: operations["changeEmail"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/auth/email/{token}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Check a link to confirm an address
+         * @description Does not use up the link. With `Accept: text/html`, the response is a page whose form posts to this path and needs no script.
+         */
+        get: operations["checkEmailLink"];
+        put?: never;
+        /**
+         * Confirm an e-mail address
+         * @description Confirms exactly the address that the link was mailed to. The link works once. With `Accept: text/html`, the response is a page whose form posts to this path and needs no script.
+         */
+        post: operations["confirmEmail"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/stats/overview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the overview
+         * @description Returns the figures of the start page: users by status, live sessions, logins of the last 24 hours, running operations and what needs attention, within the carriers of the caller. A job counts users, sessions, logins and failed mails every minute, or less often if a count takes longer than 600 ms. `as_of` is the time of the last count. Expiring API keys require `key:manage`, and failed mails `mail:manage`.
+         *
+         *     Permission: `user:read`
+         */
+        get: operations["getOverview"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the name, the version and the links of the service */
+        get: operations["getService"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        /** Check that the service responds, without a body */
+        head: operations["headService"];
+        patch?: never;
+        trace?: never;
+    };
+    "/health/live": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Check whether the process is running */
+        get: operations["getLiveness"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        /** Check whether the process is running, without a body */
+        head: operations["headLiveness"];
+        patch?: never;
+        trace?: never;
+    };
+    "/health/ready": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Check whether the service can handle requests
+         * @description Responds with 503 while the database is unavailable or read-only, and after SIGTERM.
+         */
+        get: operations["getReadiness"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        /**
+         * Check whether the service can handle requests, without a body
+         * @description Responds with 503 while the database is unavailable or read-only, and after SIGTERM.
+         */
+        head: operations["headReadiness"];
         patch?: never;
         trace?: never;
     };
@@ -2121,9 +2143,9 @@ export interface components {
              */
             detail: string;
             /**
-             * @description values in `detail`, for texts that a client translates by `code`
+             * @description values in `detail`, for texts that a client translates by `code`: `min` and `max` with their `unit` (by default `characters` for `too_short` and `too_long`, otherwise `items`), `allowed` values, `permission`, `did_you_mean`, `reason`, `line`, `column`, `role`, or the `field` or `parameter` that a value conflicts with
              * @example {
-             *       "permission": "user:delete"
+             *       "max": 64
              *     }
              */
             params?: {
@@ -2412,6 +2434,11 @@ export interface components {
              */
             job_title?: string | null;
             /**
+             * @description department
+             * @example Dispatch
+             */
+            department?: string | null;
+            /**
              * @description BCP 47 language tag
              * @example en-GB
              */
@@ -2699,6 +2726,11 @@ export interface components {
         /** @description Changes of all matching users. */
         ChangeFoundUsersRequest: {
             /**
+             * @description up to 128 characters; an empty text or null clears it
+             * @example Dispatch
+             */
+            department?: string | null;
+            /**
              * @description BCP 47 language tag, also the language of mails; null clears it
              * @example en-GB
              */
@@ -2943,6 +2975,11 @@ export interface components {
              */
             job_title: string | null;
             /**
+             * @description department
+             * @example Dispatch
+             */
+            department: string | null;
+            /**
              * @description BCP 47 language tag
              * @example en-GB
              */
@@ -3098,10 +3135,15 @@ export interface components {
              */
             phone?: string | null;
             /**
-             * @description 1 to 100 characters; null clears it
+             * @description up to 100 characters; an empty text or null clears it
              * @example Head of Operations
              */
             job_title?: string | null;
+            /**
+             * @description up to 128 characters; an empty text or null clears it
+             * @example Dispatch
+             */
+            department?: string | null;
             /**
              * @description BCP 47 language tag, also the language of mails; null clears it
              * @example en-GB
@@ -3259,6 +3301,11 @@ export interface components {
              */
             job_title?: string | null;
             /**
+             * @description department
+             * @example Dispatch
+             */
+            department?: string | null;
+            /**
              * @description BCP 47 language tag
              * @example en-GB
              */
@@ -3415,10 +3462,15 @@ export interface components {
              */
             phone?: string | null;
             /**
-             * @description 1 to 100 characters; null clears it
+             * @description up to 100 characters; an empty text or null clears it
              * @example Head of Operations
              */
             job_title?: string | null;
+            /**
+             * @description up to 128 characters; an empty text or null clears it
+             * @example Dispatch
+             */
+            department?: string | null;
             /**
              * @description BCP 47 language tag, also the language of mails; null clears it
              * @example en-GB
@@ -3486,6 +3538,67 @@ export interface components {
              * @example ada@example.com
              */
             email?: string;
+        };
+        /** @description Numbers of users, without deleted users. */
+        CarrierUsersResponse: {
+            /**
+             * Format: int64
+             * @description number of users of any status
+             * @example 120
+             */
+            total: number;
+            /**
+             * Format: int64
+             * @description number of `invited` users, who have no password yet
+             * @example 5
+             */
+            invited: number;
+            /**
+             * Format: int64
+             * @description number of `active` users
+             * @example 112
+             */
+            active: number;
+            /**
+             * Format: int64
+             * @description number of `disabled` users
+             * @example 3
+             */
+            disabled: number;
+        };
+        /** @description A carrier that has users. */
+        CarrierResponse: {
+            /**
+             * @description id of the carrier
+             * @example c-1042
+             */
+            carrier_id: string;
+            /** @description numbers of its users */
+            users: components["schemas"]["CarrierUsersResponse"];
+        };
+        /** @description A page of carriers. */
+        CarrierListResponse: {
+            /** @description in the order of their ids */
+            items: components["schemas"]["CarrierResponse"][];
+            /**
+             * Format: int64
+             * @description requested number of rows
+             * @example 50
+             */
+            per_page: number;
+            /**
+             * Format: int64
+             * @description number of the page, only for requests with `page`
+             * @example 1
+             */
+            page?: number;
+            /**
+             * @description value of `cursor` for the next page; null on the last page
+             * @example eyJzIjoiY3JlYXRlZF9hdCJ9.mZ4kTq1v
+             */
+            next_cursor: string | null;
+            /** @description number of rows that match the filter; null with `count=none` */
+            total: components["schemas"]["PageTotalResponse"] | null;
         };
         /** @description A new session. */
         LoginResponse: {
@@ -4046,241 +4159,6 @@ export interface components {
              */
             origins: string[];
         };
-        /** @description Accepted request. It has no fields, so it does not reveal whether an address is known. */
-        AcceptedResponse: Record<string, never>;
-        /** @description Request to reset a password. */
-        ResetEmailRequest: {
-            /**
-             * Format: email
-             * @description current e-mail address of the user
-             * @example ada@example.com
-             */
-            email: string;
-        };
-        /** @description A valid link to set a password. */
-        ResetLinkResponse: {
-            /**
-             * @description `reset` sets a new password; `invitation` sets the first one; `not_me` also undoes the changes that a mail reported
-             * @example reset
-             */
-            kind: components["schemas"]["LinkKind"];
-            /**
-             * Format: date-time
-             * @description time of expiry
-             * @example 2026-11-20T13:00:00.000Z
-             */
-            expires_at: string;
-        };
-        /** @description New password, set with a mailed link. */
-        ResetRequest: {
-            /**
-             * Format: password
-             * @description 15–256 characters (`PASSWORD_MIN_LENGTH` sets the minimum); must not be a common password or contain the name, e-mail address or carrier of the user
-             * @example seven bridges over a quiet river
-             */
-            password: string;
-        };
-        /** @description A change of the caller's e-mail address. */
-        ChangeEmailRequest: {
-            /**
-             * Format: email
-             * @description new address; takes effect once it is confirmed by mail
-             * @example ada@example.net
-             */
-            email: string;
-            /**
-             * Format: password
-             * @description current password
-             * @example a quiet river under seven bridges
-             */
-            current_password: string;
-        };
-        /** @description A valid link. */
-        LinkResponse: {
-            /**
-             * Format: date-time
-             * @description time of expiry
-             * @example 2026-11-20T13:00:00.000Z
-             */
-            expires_at: string;
-        };
-        /** @description Number of users of a type and status. */
-        UserCountResponse: {
-            /**
-             * @description kind of user
-             * @example carrier
-             */
-            user_type: components["schemas"]["UserType"];
-            /**
-             * @description state of the users
-             * @example active
-             */
-            status: components["schemas"]["UserStatus"];
-            /**
-             * Format: int64
-             * @description number of users
-             * @example 12
-             */
-            count: number;
-        };
-        /** @description Logins of one hour. */
-        LoginHourResponse: {
-            /**
-             * Format: date-time
-             * @description beginning of the hour, in UTC
-             * @example 2026-11-20T13:00:00.000Z
-             */
-            hour: string;
-            /**
-             * Format: int64
-             * @description number of completed logins
-             * @example 120
-             */
-            succeeded: number;
-            /**
-             * Format: int64
-             * @description number of failed logins: wrong name, password or passkey, or not allowed
-             * @example 3
-             */
-            failed: number;
-        };
-        /** @description Items of one kind that need attention, with the list that shows them. */
-        AttentionResponse: {
-            /**
-             * @description kind of the items
-             * @example users_locked
-             */
-            kind: components["schemas"]["AttentionKind"];
-            /**
-             * Format: int64
-             * @description number of users, API keys or mails
-             * @example 12
-             */
-            count: number;
-            /**
-             * @description path of the list that shows the items
-             * @example /user/list
-             */
-            list: string;
-            /**
-             * @description query parameters that limit the list to the items
-             * @example {
-             *       "locked_until_gt": "2026-11-20T13:00:00.000Z"
-             *     }
-             */
-            filter: {
-                [key: string]: string;
-            };
-        };
-        /** @description Figures of the start page, within the scope of the caller. */
-        OverviewResponse: {
-            /**
-             * Format: date-time
-             * @description time of the last count of users, sessions, logins and failed mails
-             * @example 2026-11-20T13:00:00.000Z
-             */
-            as_of: string;
-            /** @description users by type and status, without deleted users */
-            users: components["schemas"]["UserCountResponse"][];
-            /**
-             * Format: int64
-             * @description number of live sessions
-             * @example 1234
-             */
-            sessions: number;
-            /** @description logins of the last 24 hours, the oldest hour first; the last hour is incomplete */
-            logins: components["schemas"]["LoginHourResponse"][];
-            /**
-             * Format: int64
-             * @description number of unfinished operations that the caller may see
-             * @example 1
-             */
-            operations_running: number;
-            /** @description what needs attention, as far as the caller may see it; a count may be 0 */
-            attention: components["schemas"]["AttentionResponse"][];
-        };
-        /** @description URLs for clients and operators. */
-        ServiceLinks: {
-            /**
-             * @description web console, unless `CONSOLE` is false
-             * @example https://identity.example.net/console/
-             */
-            console?: string;
-            /**
-             * @description API explorer
-             * @example https://identity.example.net/docs
-             */
-            docs: string;
-            /**
-             * @description OpenAPI document
-             * @example https://identity.example.net/docs/openapi.json
-             */
-            openapi: string;
-            /**
-             * @description keys that verify access tokens (JWKS)
-             * @example https://identity.example.net/.well-known/jwks.json
-             */
-            jwks: string;
-            /**
-             * @description responds with 200 while the process is running
-             * @example https://identity.example.net/health/live
-             */
-            live: string;
-            /**
-             * @description responds with 200 while the service can handle requests
-             * @example https://identity.example.net/health/ready
-             */
-            ready: string;
-        };
-        /** @description Name, version and links of the service. */
-        ServiceResponse: {
-            /**
-             * @description name of the service
-             * @example carrier-identity
-             */
-            name: string;
-            /**
-             * @description version of the service
-             * @example 1.0.0
-             */
-            version: string;
-            /** @description URLs for clients and operators */
-            links: components["schemas"]["ServiceLinks"];
-        };
-        /** @description State of this instance. */
-        HealthResponse: {
-            /**
-             * @description always `ok`; an instance that cannot handle requests responds with 503
-             * @example ok
-             * @constant
-             */
-            status: "ok";
-            /**
-             * @description version of the service
-             * @example 1.0.0
-             */
-            version: string;
-        };
-        /** @description State of an instance that can handle requests. */
-        ReadinessResponse: {
-            /**
-             * @description always `ok`; an instance that cannot handle requests responds with 503
-             * @example ok
-             * @constant
-             */
-            status: "ok";
-            /**
-             * @description version of the service
-             * @example 1.0.0
-             */
-            version: string;
-            /**
-             * Format: int64
-             * @description jobs that have waited for more than a minute, such as mails; at most 1,000, absent if none
-             * @example 3
-             */
-            overdue_jobs?: number;
-        };
         /** @description The logged-in user. */
         CurrentUserResponse: {
             /**
@@ -4335,6 +4213,11 @@ export interface components {
              * @example Head of Operations
              */
             job_title: string | null;
+            /**
+             * @description department
+             * @example Dispatch
+             */
+            department: string | null;
             /**
              * @description BCP 47 language tag
              * @example en-GB
@@ -4711,6 +4594,241 @@ export interface components {
              */
             keys?: components["schemas"]["KeysDecision"];
         };
+        /** @description Accepted request. It has no fields, so it does not reveal whether an address is known. */
+        AcceptedResponse: Record<string, never>;
+        /** @description Request to reset a password. */
+        ResetEmailRequest: {
+            /**
+             * Format: email
+             * @description current e-mail address of the user
+             * @example ada@example.com
+             */
+            email: string;
+        };
+        /** @description A valid link to set a password. */
+        ResetLinkResponse: {
+            /**
+             * @description `reset` sets a new password; `invitation` sets the first one; `not_me` also undoes the changes that a mail reported
+             * @example reset
+             */
+            kind: components["schemas"]["LinkKind"];
+            /**
+             * Format: date-time
+             * @description time of expiry
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            expires_at: string;
+        };
+        /** @description New password, set with a mailed link. */
+        ResetRequest: {
+            /**
+             * Format: password
+             * @description 15–256 characters (`PASSWORD_MIN_LENGTH` sets the minimum); must not be a common password or contain the name, e-mail address or carrier of the user
+             * @example seven bridges over a quiet river
+             */
+            password: string;
+        };
+        /** @description A change of the caller's e-mail address. */
+        ChangeEmailRequest: {
+            /**
+             * Format: email
+             * @description new address; takes effect once it is confirmed by mail
+             * @example ada@example.net
+             */
+            email: string;
+            /**
+             * Format: password
+             * @description current password
+             * @example a quiet river under seven bridges
+             */
+            current_password: string;
+        };
+        /** @description A valid link. */
+        LinkResponse: {
+            /**
+             * Format: date-time
+             * @description time of expiry
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            expires_at: string;
+        };
+        /** @description Number of users of a type and status. */
+        UserCountResponse: {
+            /**
+             * @description kind of user
+             * @example carrier
+             */
+            user_type: components["schemas"]["UserType"];
+            /**
+             * @description state of the users
+             * @example active
+             */
+            status: components["schemas"]["UserStatus"];
+            /**
+             * Format: int64
+             * @description number of users
+             * @example 12
+             */
+            count: number;
+        };
+        /** @description Logins of one hour. */
+        LoginHourResponse: {
+            /**
+             * Format: date-time
+             * @description beginning of the hour, in UTC
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            hour: string;
+            /**
+             * Format: int64
+             * @description number of completed logins
+             * @example 120
+             */
+            succeeded: number;
+            /**
+             * Format: int64
+             * @description number of failed logins: wrong name, password or passkey, or not allowed
+             * @example 3
+             */
+            failed: number;
+        };
+        /** @description Items of one kind that need attention, with the list that shows them. */
+        AttentionResponse: {
+            /**
+             * @description kind of the items
+             * @example users_locked
+             */
+            kind: components["schemas"]["AttentionKind"];
+            /**
+             * Format: int64
+             * @description number of users, API keys or mails
+             * @example 12
+             */
+            count: number;
+            /**
+             * @description path of the list that shows the items
+             * @example /user/list
+             */
+            list: string;
+            /**
+             * @description query parameters that limit the list to the items
+             * @example {
+             *       "locked_until_gt": "2026-11-20T13:00:00.000Z"
+             *     }
+             */
+            filter: {
+                [key: string]: string;
+            };
+        };
+        /** @description Figures of the start page, within the scope of the caller. */
+        OverviewResponse: {
+            /**
+             * Format: date-time
+             * @description time of the last count of users, sessions, logins and failed mails
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            as_of: string;
+            /** @description users by type and status, without deleted users */
+            users: components["schemas"]["UserCountResponse"][];
+            /**
+             * Format: int64
+             * @description number of live sessions
+             * @example 1234
+             */
+            sessions: number;
+            /** @description logins of the last 24 hours, the oldest hour first; the last hour is incomplete */
+            logins: components["schemas"]["LoginHourResponse"][];
+            /**
+             * Format: int64
+             * @description number of unfinished operations that the caller may see
+             * @example 1
+             */
+            operations_running: number;
+            /** @description what needs attention, as far as the caller may see it; a count may be 0 */
+            attention: components["schemas"]["AttentionResponse"][];
+        };
+        /** @description URLs for clients and operators. */
+        ServiceLinks: {
+            /**
+             * @description web console, unless `CONSOLE` is false
+             * @example https://identity.example.net/console/
+             */
+            console?: string;
+            /**
+             * @description API explorer
+             * @example https://identity.example.net/docs
+             */
+            docs: string;
+            /**
+             * @description OpenAPI document
+             * @example https://identity.example.net/docs/openapi.json
+             */
+            openapi: string;
+            /**
+             * @description keys that verify access tokens (JWKS)
+             * @example https://identity.example.net/.well-known/jwks.json
+             */
+            jwks: string;
+            /**
+             * @description responds with 200 while the process is running
+             * @example https://identity.example.net/health/live
+             */
+            live: string;
+            /**
+             * @description responds with 200 while the service can handle requests
+             * @example https://identity.example.net/health/ready
+             */
+            ready: string;
+        };
+        /** @description Name, version and links of the service. */
+        ServiceResponse: {
+            /**
+             * @description name of the service
+             * @example carrier-identity
+             */
+            name: string;
+            /**
+             * @description version of the service
+             * @example 1.0.0
+             */
+            version: string;
+            /** @description URLs for clients and operators */
+            links: components["schemas"]["ServiceLinks"];
+        };
+        /** @description State of this instance. */
+        HealthResponse: {
+            /**
+             * @description always `ok`; an instance that cannot handle requests responds with 503
+             * @example ok
+             * @constant
+             */
+            status: "ok";
+            /**
+             * @description version of the service
+             * @example 1.0.0
+             */
+            version: string;
+        };
+        /** @description State of an instance that can handle requests. */
+        ReadinessResponse: {
+            /**
+             * @description always `ok`; an instance that cannot handle requests responds with 503
+             * @example ok
+             * @constant
+             */
+            status: "ok";
+            /**
+             * @description version of the service
+             * @example 1.0.0
+             */
+            version: string;
+            /**
+             * Format: int64
+             * @description jobs that have waited for more than a minute, such as mails; at most 1,000, absent if none
+             * @example 3
+             */
+            overdue_jobs?: number;
+        };
         /** @description A mail that is not sent yet. Contains neither its text nor its link. */
         MailResponse: {
             /**
@@ -4868,6 +4986,13 @@ export interface components {
          * @enum {string}
          */
         AttentionKind: "users_locked" | "users_must_enroll" | "api_keys_expiring" | "mails_failed";
+        /**
+         * @description Sort field of the list.
+         * @default carrier_id
+         * @example carrier_id
+         * @enum {string}
+         */
+        CarrierSort: "carrier_id";
         /**
          * @description Outcome of a row that conflicts with an existing user.
          * @default fail
@@ -5517,24 +5642,6 @@ export interface components {
              */
             code?: "auth.challenge_invalid" | "auth.passkey_unknown" | "auth.key_invalid";
         };
-        /** @description Problem with the code `reset.token_invalid` or `request.not_found` */
-        ResetTokenInvalidProblem: components["schemas"]["ProblemResponse"] & {
-            /**
-             * @description stable code of the error
-             * @example reset.token_invalid
-             * @enum {string}
-             */
-            code?: "reset.token_invalid" | "request.not_found";
-        };
-        /** @description Problem with the code `user.email_taken` */
-        UserEmailTakenProblem: components["schemas"]["ProblemResponse"] & {
-            /**
-             * @description stable code of the error
-             * @example user.email_taken
-             * @enum {string}
-             */
-            code?: "user.email_taken";
-        };
         /** @description Problem with the code `auth.mail_code_required` or `access.denied` or `auth.password_change_required` or `auth.second_factor_enrollment_required` */
         AuthMailCodeRequiredProblem: components["schemas"]["ProblemResponse"] & {
             /**
@@ -5543,24 +5650,6 @@ export interface components {
              * @enum {string}
              */
             code?: "auth.mail_code_required" | "access.denied" | "auth.password_change_required" | "auth.second_factor_enrollment_required";
-        };
-        /** @description Problem with the code `email.token_invalid` or `request.not_found` */
-        EmailTokenInvalidProblem: components["schemas"]["ProblemResponse"] & {
-            /**
-             * @description stable code of the error
-             * @example email.token_invalid
-             * @enum {string}
-             */
-            code?: "email.token_invalid" | "request.not_found";
-        };
-        /** @description Problem with the code `service.stopping` or `service.database_unavailable` */
-        ServiceStoppingProblem: components["schemas"]["ProblemResponse"] & {
-            /**
-             * @description stable code of the error
-             * @example service.stopping
-             * @enum {string}
-             */
-            code?: "service.stopping" | "service.database_unavailable";
         };
         /** @description Problem with the code `factor.too_many` */
         FactorTooManyProblem: components["schemas"]["ProblemResponse"] & {
@@ -5624,6 +5713,42 @@ export interface components {
              * @enum {string}
              */
             code?: "factor.not_found" | "user.not_found" | "request.not_found";
+        };
+        /** @description Problem with the code `reset.token_invalid` or `request.not_found` */
+        ResetTokenInvalidProblem: components["schemas"]["ProblemResponse"] & {
+            /**
+             * @description stable code of the error
+             * @example reset.token_invalid
+             * @enum {string}
+             */
+            code?: "reset.token_invalid" | "request.not_found";
+        };
+        /** @description Problem with the code `user.email_taken` */
+        UserEmailTakenProblem: components["schemas"]["ProblemResponse"] & {
+            /**
+             * @description stable code of the error
+             * @example user.email_taken
+             * @enum {string}
+             */
+            code?: "user.email_taken";
+        };
+        /** @description Problem with the code `email.token_invalid` or `request.not_found` */
+        EmailTokenInvalidProblem: components["schemas"]["ProblemResponse"] & {
+            /**
+             * @description stable code of the error
+             * @example email.token_invalid
+             * @enum {string}
+             */
+            code?: "email.token_invalid" | "request.not_found";
+        };
+        /** @description Problem with the code `service.stopping` or `service.database_unavailable` */
+        ServiceStoppingProblem: components["schemas"]["ProblemResponse"] & {
+            /**
+             * @description stable code of the error
+             * @example service.stopping
+             * @enum {string}
+             */
+            code?: "service.stopping" | "service.database_unavailable";
         };
         /** @description Problem with the code `mail.not_found` or `request.not_found` */
         MailNotFoundProblem: components["schemas"]["ProblemResponse"] & {
@@ -6139,24 +6264,6 @@ export interface components {
                 "application/problem+json": components["schemas"]["AuthChallengeInvalidOrAuthPasskeyUnknownProblem"];
             };
         };
-        /** @description `reset.token_invalid`: The link is no longer valid; `request.not_found`: Not found */
-        ResetTokenInvalid: {
-            headers: {
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["ResetTokenInvalidProblem"];
-            };
-        };
-        /** @description `user.email_taken`: E-mail address already in use */
-        UserEmailTaken: {
-            headers: {
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["UserEmailTakenProblem"];
-            };
-        };
         /** @description `auth.mail_code_required`: Code from the mail required; `access.denied`: Access denied; `auth.password_change_required`: Password change required; `auth.second_factor_enrollment_required`: Second factor must be enrolled */
         AuthMailCodeRequired: {
             headers: {
@@ -6164,25 +6271,6 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["AuthMailCodeRequiredProblem"];
-            };
-        };
-        /** @description `email.token_invalid`: The link is no longer valid; `request.not_found`: Not found */
-        EmailTokenInvalid: {
-            headers: {
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["EmailTokenInvalidProblem"];
-            };
-        };
-        /** @description `service.stopping`: The service is stopping; `service.database_unavailable`: The database is unavailable */
-        ServiceStopping: {
-            headers: {
-                "Retry-After": components["headers"]["RetryAfter"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["ServiceStoppingProblem"];
             };
         };
         /** @description `factor.too_many`: Too many second factors */
@@ -6246,6 +6334,43 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["FactorNotFoundOrUserNotFoundProblem"];
+            };
+        };
+        /** @description `reset.token_invalid`: The link is no longer valid; `request.not_found`: Not found */
+        ResetTokenInvalid: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ResetTokenInvalidProblem"];
+            };
+        };
+        /** @description `user.email_taken`: E-mail address already in use */
+        UserEmailTaken: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["UserEmailTakenProblem"];
+            };
+        };
+        /** @description `email.token_invalid`: The link is no longer valid; `request.not_found`: Not found */
+        EmailTokenInvalid: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["EmailTokenInvalidProblem"];
+            };
+        };
+        /** @description `service.stopping`: The service is stopping; `service.database_unavailable`: The database is unavailable */
+        ServiceStopping: {
+            headers: {
+                "Retry-After": components["headers"]["RetryAfter"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ServiceStoppingProblem"];
             };
         };
         /** @description `mail.not_found`: Mail not found; `request.not_found`: Not found */
@@ -6831,6 +6956,33 @@ export interface components {
          */
         UserFilterJobTitleLike: string;
         /**
+         * @description Department: equals
+         * @example Dispatch
+         */
+        UserFilterDepartment: string;
+        /**
+         * @description Department: does not equal; matches null too
+         * @example Dispatch
+         */
+        UserFilterDepartmentNe: string;
+        /**
+         * @description Department: is one of up to 500 different values, separated by commas
+         * @example [
+         *       "Dispatch"
+         *     ]
+         */
+        UserFilterDepartmentIn: string[];
+        /**
+         * @description Department: has no value
+         * @example true
+         */
+        UserFilterDepartmentIsnull: boolean;
+        /**
+         * @description Department: contains, ignoring case; at least 3 characters
+         * @example Dispatch
+         */
+        UserFilterDepartmentLike: string;
+        /**
          * @description Language: equals
          * @example en-GB
          */
@@ -7256,7 +7408,7 @@ export interface components {
          */
         UserFilterLockedUntilIsnull: boolean;
         /**
-         * @description Up to 5 words, each found in name, e-mail, first or last name or job title; words of 1 or 2 characters match beginnings
+         * @description Up to 5 words, each found in one of name, e-mail, first name, last name, job title, department; words of 1 or 2 characters match beginnings
          * @example ada
          */
         UserFilterQ: string;
@@ -9613,6 +9765,33 @@ export interface operations {
                  */
                 job_title_like?: components["parameters"]["UserFilterJobTitleLike"];
                 /**
+                 * @description Department: equals
+                 * @example Dispatch
+                 */
+                department?: components["parameters"]["UserFilterDepartment"];
+                /**
+                 * @description Department: does not equal; matches null too
+                 * @example Dispatch
+                 */
+                department_ne?: components["parameters"]["UserFilterDepartmentNe"];
+                /**
+                 * @description Department: is one of up to 500 different values, separated by commas
+                 * @example [
+                 *       "Dispatch"
+                 *     ]
+                 */
+                department_in?: components["parameters"]["UserFilterDepartmentIn"];
+                /**
+                 * @description Department: has no value
+                 * @example true
+                 */
+                department_isnull?: components["parameters"]["UserFilterDepartmentIsnull"];
+                /**
+                 * @description Department: contains, ignoring case; at least 3 characters
+                 * @example Dispatch
+                 */
+                department_like?: components["parameters"]["UserFilterDepartmentLike"];
+                /**
                  * @description Language: equals
                  * @example en-GB
                  */
@@ -10038,7 +10217,7 @@ export interface operations {
                  */
                 locked_until_isnull?: components["parameters"]["UserFilterLockedUntilIsnull"];
                 /**
-                 * @description Up to 5 words, each found in name, e-mail, first or last name or job title; words of 1 or 2 characters match beginnings
+                 * @description Up to 5 words, each found in one of name, e-mail, first name, last name, job title, department; words of 1 or 2 characters match beginnings
                  * @example ada
                  */
                 q?: components["parameters"]["UserFilterQ"];
@@ -10305,6 +10484,33 @@ export interface operations {
                  */
                 job_title_like?: components["parameters"]["UserFilterJobTitleLike"];
                 /**
+                 * @description Department: equals
+                 * @example Dispatch
+                 */
+                department?: components["parameters"]["UserFilterDepartment"];
+                /**
+                 * @description Department: does not equal; matches null too
+                 * @example Dispatch
+                 */
+                department_ne?: components["parameters"]["UserFilterDepartmentNe"];
+                /**
+                 * @description Department: is one of up to 500 different values, separated by commas
+                 * @example [
+                 *       "Dispatch"
+                 *     ]
+                 */
+                department_in?: components["parameters"]["UserFilterDepartmentIn"];
+                /**
+                 * @description Department: has no value
+                 * @example true
+                 */
+                department_isnull?: components["parameters"]["UserFilterDepartmentIsnull"];
+                /**
+                 * @description Department: contains, ignoring case; at least 3 characters
+                 * @example Dispatch
+                 */
+                department_like?: components["parameters"]["UserFilterDepartmentLike"];
+                /**
                  * @description Language: equals
                  * @example en-GB
                  */
@@ -10730,7 +10936,7 @@ export interface operations {
                  */
                 locked_until_isnull?: components["parameters"]["UserFilterLockedUntilIsnull"];
                 /**
-                 * @description Up to 5 words, each found in name, e-mail, first or last name or job title; words of 1 or 2 characters match beginnings
+                 * @description Up to 5 words, each found in one of name, e-mail, first name, last name, job title, department; words of 1 or 2 characters match beginnings
                  * @example ada
                  */
                 q?: components["parameters"]["UserFilterQ"];
@@ -10749,7 +10955,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "locale": "en-GB"
+                 *       "department": "Dispatch"
                  *     }
                  */
                 "application/json": components["schemas"]["ChangeFoundUsersRequest"];
@@ -11035,6 +11241,33 @@ export interface operations {
                  */
                 job_title_like?: components["parameters"]["UserFilterJobTitleLike"];
                 /**
+                 * @description Department: equals
+                 * @example Dispatch
+                 */
+                department?: components["parameters"]["UserFilterDepartment"];
+                /**
+                 * @description Department: does not equal; matches null too
+                 * @example Dispatch
+                 */
+                department_ne?: components["parameters"]["UserFilterDepartmentNe"];
+                /**
+                 * @description Department: is one of up to 500 different values, separated by commas
+                 * @example [
+                 *       "Dispatch"
+                 *     ]
+                 */
+                department_in?: components["parameters"]["UserFilterDepartmentIn"];
+                /**
+                 * @description Department: has no value
+                 * @example true
+                 */
+                department_isnull?: components["parameters"]["UserFilterDepartmentIsnull"];
+                /**
+                 * @description Department: contains, ignoring case; at least 3 characters
+                 * @example Dispatch
+                 */
+                department_like?: components["parameters"]["UserFilterDepartmentLike"];
+                /**
                  * @description Language: equals
                  * @example en-GB
                  */
@@ -11460,7 +11693,7 @@ export interface operations {
                  */
                 locked_until_isnull?: components["parameters"]["UserFilterLockedUntilIsnull"];
                 /**
-                 * @description Up to 5 words, each found in name, e-mail, first or last name or job title; words of 1 or 2 characters match beginnings
+                 * @description Up to 5 words, each found in one of name, e-mail, first name, last name, job title, department; words of 1 or 2 characters match beginnings
                  * @example ada
                  */
                 q?: components["parameters"]["UserFilterQ"];
@@ -11699,6 +11932,33 @@ export interface operations {
                  */
                 job_title_like?: components["parameters"]["UserFilterJobTitleLike"];
                 /**
+                 * @description Department: equals
+                 * @example Dispatch
+                 */
+                department?: components["parameters"]["UserFilterDepartment"];
+                /**
+                 * @description Department: does not equal; matches null too
+                 * @example Dispatch
+                 */
+                department_ne?: components["parameters"]["UserFilterDepartmentNe"];
+                /**
+                 * @description Department: is one of up to 500 different values, separated by commas
+                 * @example [
+                 *       "Dispatch"
+                 *     ]
+                 */
+                department_in?: components["parameters"]["UserFilterDepartmentIn"];
+                /**
+                 * @description Department: has no value
+                 * @example true
+                 */
+                department_isnull?: components["parameters"]["UserFilterDepartmentIsnull"];
+                /**
+                 * @description Department: contains, ignoring case; at least 3 characters
+                 * @example Dispatch
+                 */
+                department_like?: components["parameters"]["UserFilterDepartmentLike"];
+                /**
                  * @description Language: equals
                  * @example en-GB
                  */
@@ -12124,7 +12384,7 @@ export interface operations {
                  */
                 locked_until_isnull?: components["parameters"]["UserFilterLockedUntilIsnull"];
                 /**
-                 * @description Up to 5 words, each found in name, e-mail, first or last name or job title; words of 1 or 2 characters match beginnings
+                 * @description Up to 5 words, each found in one of name, e-mail, first name, last name, job title, department; words of 1 or 2 characters match beginnings
                  * @example ada
                  */
                 q?: components["parameters"]["UserFilterQ"];
@@ -12620,6 +12880,33 @@ export interface operations {
                  */
                 job_title_like?: components["parameters"]["UserFilterJobTitleLike"];
                 /**
+                 * @description Department: equals
+                 * @example Dispatch
+                 */
+                department?: components["parameters"]["UserFilterDepartment"];
+                /**
+                 * @description Department: does not equal; matches null too
+                 * @example Dispatch
+                 */
+                department_ne?: components["parameters"]["UserFilterDepartmentNe"];
+                /**
+                 * @description Department: is one of up to 500 different values, separated by commas
+                 * @example [
+                 *       "Dispatch"
+                 *     ]
+                 */
+                department_in?: components["parameters"]["UserFilterDepartmentIn"];
+                /**
+                 * @description Department: has no value
+                 * @example true
+                 */
+                department_isnull?: components["parameters"]["UserFilterDepartmentIsnull"];
+                /**
+                 * @description Department: contains, ignoring case; at least 3 characters
+                 * @example Dispatch
+                 */
+                department_like?: components["parameters"]["UserFilterDepartmentLike"];
+                /**
                  * @description Language: equals
                  * @example en-GB
                  */
@@ -13082,7 +13369,7 @@ export interface operations {
                  */
                 deleted_at_lte?: string;
                 /**
-                 * @description Up to 5 words, each found in name, e-mail, first or last name or job title; words of 1 or 2 characters match beginnings
+                 * @description Up to 5 words, each found in one of name, e-mail, first name, last name, job title, department; words of 1 or 2 characters match beginnings
                  * @example ada
                  */
                 q?: components["parameters"]["UserFilterQ"];
@@ -13317,6 +13604,86 @@ export interface operations {
             404: components["responses"]["UserNotFound"];
             413: components["responses"]["RequestTooLarge"];
             415: components["responses"]["RequestUnsupportedMediaType"];
+            429: components["responses"]["RequestRateLimited"];
+            431: components["responses"]["RequestHeadersTooLarge"];
+            500: components["responses"]["ServiceInternalError"];
+            503: components["responses"]["ServiceDatabaseUnavailable"];
+        };
+    };
+    listCarriers: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Sort field; nulls last, the id breaks ties
+                 * @example carrier_id
+                 */
+                order_by?: components["schemas"]["CarrierSort"];
+                /**
+                 * @description Direction of the sort
+                 * @example desc
+                 */
+                order_dir?: components["parameters"]["OrderDir"];
+                /**
+                 * @description Rows per page
+                 * @example 50
+                 */
+                per_page?: components["parameters"]["PerPage"];
+                /**
+                 * @description Number of the page, from 1. `page` × `per_page` is at most 100,000. Cannot be combined with `cursor`
+                 * @example 1
+                 */
+                page?: components["parameters"]["Page"];
+                /**
+                 * @description `next_cursor` of the previous page; valid for the same caller, filter and sort
+                 * @example eyJzIjoiY3JlYXRlZF9hdCJ9.mZ4kTq1v
+                 */
+                cursor?: components["parameters"]["Cursor"];
+                /**
+                 * @description `estimated` counts up to 10,000 rows and estimates larger totals; `exact` counts all rows; `none` leaves `total` null
+                 * @example estimated
+                 */
+                count?: components["parameters"]["Count"];
+                /**
+                 * @description Id of the carrier: equals
+                 * @example acme
+                 */
+                carrier_id?: string;
+                /**
+                 * @description Id of the carrier: does not equal; matches null too
+                 * @example acme
+                 */
+                carrier_id_ne?: string;
+                /**
+                 * @description Id of the carrier: is one of up to 500 different values, separated by commas
+                 * @example [
+                 *       "acme"
+                 *     ]
+                 */
+                carrier_id_in?: string[];
+                /**
+                 * @description Id of the carrier: contains, ignoring case; at least 3 characters
+                 * @example acme
+                 */
+                carrier_id_like?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of carriers */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CarrierListResponse"];
+                };
+            };
+            400: components["responses"]["PageCursorInvalidOrPageTooDeep"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             429: components["responses"]["RequestRateLimited"];
             431: components["responses"]["RequestHeadersTooLarge"];
             500: components["responses"]["ServiceInternalError"];
@@ -13848,437 +14215,6 @@ export interface operations {
             503: components["responses"]["ServiceDatabaseUnavailable"];
         };
     };
-    requestPasswordReset: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description API key of a portal, with `login:forward`. For users within the scope of the key, limits and rules for addresses apply to `X-User-Address`.
-                 * @example cik_Zk3vQ9sT1xWcR7yLb0uHnE5mPjD2gAaK8oIfX4eVt6M
-                 */
-                "X-Api-Key"?: components["parameters"]["XApiKey"];
-                /**
-                 * @description IP address of the user; required with `X-Api-Key`
-                 * @example 203.0.113.7
-                 */
-                "X-User-Address"?: components["parameters"]["XUserAddress"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "email": "ada@example.com"
-                 *     }
-                 */
-                "application/json": components["schemas"]["ResetEmailRequest"];
-            };
-        };
-        responses: {
-            /** @description Accepted. If a user has this address, a mail is sent. */
-            202: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["AcceptedResponse"];
-                };
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["AuthKeyInvalid"];
-            403: components["responses"]["AccessDenied"];
-            413: components["responses"]["RequestTooLarge"];
-            415: components["responses"]["RequestUnsupportedMediaType"];
-            429: components["responses"]["AuthTooManyAttempts"];
-            431: components["responses"]["RequestHeadersTooLarge"];
-            500: components["responses"]["ServiceInternalError"];
-            503: components["responses"]["ServiceDatabaseUnavailable"];
-        };
-    };
-    checkResetLink: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description API key of a portal, with `login:forward`. For users within the scope of the key, limits and rules for addresses apply to `X-User-Address`.
-                 * @example cik_Zk3vQ9sT1xWcR7yLb0uHnE5mPjD2gAaK8oIfX4eVt6M
-                 */
-                "X-Api-Key"?: components["parameters"]["XApiKey"];
-                /**
-                 * @description IP address of the user; required with `X-Api-Key`
-                 * @example 203.0.113.7
-                 */
-                "X-User-Address"?: components["parameters"]["XUserAddress"];
-            };
-            path: {
-                /**
-                 * @description Token of the link
-                 * @example Zk3vQ9sT1xWcR7yLb0uHnE5mPjD2gAaK8oIfX4eVt6M
-                 */
-                token: components["parameters"]["TokenPath"];
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The link is valid */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ResetLinkResponse"];
-                };
-            };
-            400: components["responses"]["RequestInvalid"];
-            401: components["responses"]["AuthKeyInvalid"];
-            403: components["responses"]["AccessDenied"];
-            404: components["responses"]["ResetTokenInvalid"];
-            429: components["responses"]["RequestRateLimited"];
-            431: components["responses"]["RequestHeadersTooLarge"];
-            500: components["responses"]["ServiceInternalError"];
-            503: components["responses"]["ServiceDatabaseUnavailable"];
-        };
-    };
-    resetPassword: {
-        parameters: {
-            query?: never;
-            header?: {
-                /**
-                 * @description API key of a portal, with `login:forward`. For users within the scope of the key, limits and rules for addresses apply to `X-User-Address`.
-                 * @example cik_Zk3vQ9sT1xWcR7yLb0uHnE5mPjD2gAaK8oIfX4eVt6M
-                 */
-                "X-Api-Key"?: components["parameters"]["XApiKey"];
-                /**
-                 * @description IP address of the user; required with `X-Api-Key`
-                 * @example 203.0.113.7
-                 */
-                "X-User-Address"?: components["parameters"]["XUserAddress"];
-            };
-            path: {
-                /**
-                 * @description Token of the link
-                 * @example Zk3vQ9sT1xWcR7yLb0uHnE5mPjD2gAaK8oIfX4eVt6M
-                 */
-                token: components["parameters"]["TokenPath"];
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "password": "seven bridges over a quiet river"
-                 *     }
-                 */
-                "application/json": components["schemas"]["ResetRequest"];
-            };
-        };
-        responses: {
-            /** @description The password is set */
-            204: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            400: components["responses"]["BadRequest"];
-            401: components["responses"]["AuthKeyInvalid"];
-            403: components["responses"]["AccessDenied"];
-            404: components["responses"]["ResetTokenInvalid"];
-            409: components["responses"]["UserEmailTaken"];
-            413: components["responses"]["RequestTooLarge"];
-            415: components["responses"]["RequestUnsupportedMediaType"];
-            429: components["responses"]["AuthTooManyAttempts"];
-            431: components["responses"]["RequestHeadersTooLarge"];
-            500: components["responses"]["ServiceInternalError"];
-            503: components["responses"]["ServiceOverloaded"];
-        };
-    };
-    changeEmail: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "email": "ada@example.net",
-                 *       "current_password": "a quiet river under seven bridges"
-                 *     }
-                 */
-                "application/json": components["schemas"]["ChangeEmailRequest"];
-            };
-        };
-        responses: {
-            /** @description Accepted. A mail is sent to the new address. */
-            202: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["AcceptedResponse"];
-                };
-            };
-            400: components["responses"]["AuthWrongCurrentPassword"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["AuthMailCodeRequired"];
-            413: components["responses"]["RequestTooLarge"];
-            415: components["responses"]["RequestUnsupportedMediaType"];
-            429: components["responses"]["AuthTooManyAttempts"];
-            431: components["responses"]["RequestHeadersTooLarge"];
-            500: components["responses"]["ServiceInternalError"];
-            503: components["responses"]["ServiceOverloaded"];
-        };
-    };
-    checkEmailLink: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description Token of the link
-                 * @example Zk3vQ9sT1xWcR7yLb0uHnE5mPjD2gAaK8oIfX4eVt6M
-                 */
-                token: components["parameters"]["TokenPath"];
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The link is valid */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["LinkResponse"];
-                };
-            };
-            400: components["responses"]["RequestInvalid"];
-            404: components["responses"]["EmailTokenInvalid"];
-            429: components["responses"]["RequestRateLimited"];
-            431: components["responses"]["RequestHeadersTooLarge"];
-            500: components["responses"]["ServiceInternalError"];
-            503: components["responses"]["ServiceDatabaseUnavailable"];
-        };
-    };
-    confirmEmail: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /**
-                 * @description Token of the link
-                 * @example Zk3vQ9sT1xWcR7yLb0uHnE5mPjD2gAaK8oIfX4eVt6M
-                 */
-                token: components["parameters"]["TokenPath"];
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The address is confirmed */
-            204: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            400: components["responses"]["BadRequest"];
-            404: components["responses"]["EmailTokenInvalid"];
-            409: components["responses"]["UserEmailTaken"];
-            413: components["responses"]["RequestTooLarge"];
-            415: components["responses"]["RequestUnsupportedMediaType"];
-            429: components["responses"]["AuthTooManyAttempts"];
-            431: components["responses"]["RequestHeadersTooLarge"];
-            500: components["responses"]["ServiceInternalError"];
-            503: components["responses"]["ServiceDatabaseUnavailable"];
-        };
-    };
-    getOverview: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The figures */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["OverviewResponse"];
-                };
-            };
-            400: components["responses"]["RequestInvalid"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
-            429: components["responses"]["RequestRateLimited"];
-            431: components["responses"]["RequestHeadersTooLarge"];
-            500: components["responses"]["ServiceInternalError"];
-            503: components["responses"]["ServiceDatabaseUnavailable"];
-        };
-    };
-    getService: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The service */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ServiceResponse"];
-                };
-            };
-            /** @description The console, with `Accept: text/html`, if the service serves it */
-            302: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            400: components["responses"]["RequestInvalid"];
-            429: components["responses"]["RequestRateLimited"];
-            431: components["responses"]["RequestHeadersTooLarge"];
-            500: components["responses"]["ServiceInternalError"];
-            503: components["responses"]["ServiceDatabaseUnavailable"];
-        };
-    };
-    headService: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The service */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            400: components["responses"]["RequestInvalid"];
-            429: components["responses"]["RequestRateLimited"];
-            431: components["responses"]["RequestHeadersTooLarge"];
-            500: components["responses"]["ServiceInternalError"];
-            503: components["responses"]["ServiceDatabaseUnavailable"];
-        };
-    };
-    getLiveness: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The process is running */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HealthResponse"];
-                };
-            };
-            400: components["responses"]["RequestInvalid"];
-            429: components["responses"]["RequestRateLimited"];
-            431: components["responses"]["RequestHeadersTooLarge"];
-            500: components["responses"]["ServiceInternalError"];
-            503: components["responses"]["ServiceDatabaseUnavailable"];
-        };
-    };
-    headLiveness: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The process is running */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            400: components["responses"]["RequestInvalid"];
-            429: components["responses"]["RequestRateLimited"];
-            431: components["responses"]["RequestHeadersTooLarge"];
-            500: components["responses"]["ServiceInternalError"];
-            503: components["responses"]["ServiceDatabaseUnavailable"];
-        };
-    };
-    getReadiness: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The service can handle requests */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ReadinessResponse"];
-                };
-            };
-            400: components["responses"]["RequestInvalid"];
-            429: components["responses"]["RequestRateLimited"];
-            431: components["responses"]["RequestHeadersTooLarge"];
-            500: components["responses"]["ServiceInternalError"];
-            503: components["responses"]["ServiceStopping"];
-        };
-    };
-    headReadiness: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The service can handle requests */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            400: components["responses"]["RequestInvalid"];
-            429: components["responses"]["RequestRateLimited"];
-            431: components["responses"]["RequestHeadersTooLarge"];
-            500: components["responses"]["ServiceInternalError"];
-            503: components["responses"]["ServiceStopping"];
-        };
-    };
     getCurrentUser: {
         parameters: {
             query?: never;
@@ -14800,6 +14736,437 @@ export interface operations {
             431: components["responses"]["RequestHeadersTooLarge"];
             500: components["responses"]["ServiceInternalError"];
             503: components["responses"]["ServiceDatabaseUnavailable"];
+        };
+    };
+    requestPasswordReset: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description API key of a portal, with `login:forward`. For users within the scope of the key, limits and rules for addresses apply to `X-User-Address`.
+                 * @example cik_Zk3vQ9sT1xWcR7yLb0uHnE5mPjD2gAaK8oIfX4eVt6M
+                 */
+                "X-Api-Key"?: components["parameters"]["XApiKey"];
+                /**
+                 * @description IP address of the user; required with `X-Api-Key`
+                 * @example 203.0.113.7
+                 */
+                "X-User-Address"?: components["parameters"]["XUserAddress"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "email": "ada@example.com"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ResetEmailRequest"];
+            };
+        };
+        responses: {
+            /** @description Accepted. If a user has this address, a mail is sent. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AcceptedResponse"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["AuthKeyInvalid"];
+            403: components["responses"]["AccessDenied"];
+            413: components["responses"]["RequestTooLarge"];
+            415: components["responses"]["RequestUnsupportedMediaType"];
+            429: components["responses"]["AuthTooManyAttempts"];
+            431: components["responses"]["RequestHeadersTooLarge"];
+            500: components["responses"]["ServiceInternalError"];
+            503: components["responses"]["ServiceDatabaseUnavailable"];
+        };
+    };
+    checkResetLink: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description API key of a portal, with `login:forward`. For users within the scope of the key, limits and rules for addresses apply to `X-User-Address`.
+                 * @example cik_Zk3vQ9sT1xWcR7yLb0uHnE5mPjD2gAaK8oIfX4eVt6M
+                 */
+                "X-Api-Key"?: components["parameters"]["XApiKey"];
+                /**
+                 * @description IP address of the user; required with `X-Api-Key`
+                 * @example 203.0.113.7
+                 */
+                "X-User-Address"?: components["parameters"]["XUserAddress"];
+            };
+            path: {
+                /**
+                 * @description Token of the link
+                 * @example Zk3vQ9sT1xWcR7yLb0uHnE5mPjD2gAaK8oIfX4eVt6M
+                 */
+                token: components["parameters"]["TokenPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The link is valid */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ResetLinkResponse"];
+                };
+            };
+            400: components["responses"]["RequestInvalid"];
+            401: components["responses"]["AuthKeyInvalid"];
+            403: components["responses"]["AccessDenied"];
+            404: components["responses"]["ResetTokenInvalid"];
+            429: components["responses"]["RequestRateLimited"];
+            431: components["responses"]["RequestHeadersTooLarge"];
+            500: components["responses"]["ServiceInternalError"];
+            503: components["responses"]["ServiceDatabaseUnavailable"];
+        };
+    };
+    resetPassword: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description API key of a portal, with `login:forward`. For users within the scope of the key, limits and rules for addresses apply to `X-User-Address`.
+                 * @example cik_Zk3vQ9sT1xWcR7yLb0uHnE5mPjD2gAaK8oIfX4eVt6M
+                 */
+                "X-Api-Key"?: components["parameters"]["XApiKey"];
+                /**
+                 * @description IP address of the user; required with `X-Api-Key`
+                 * @example 203.0.113.7
+                 */
+                "X-User-Address"?: components["parameters"]["XUserAddress"];
+            };
+            path: {
+                /**
+                 * @description Token of the link
+                 * @example Zk3vQ9sT1xWcR7yLb0uHnE5mPjD2gAaK8oIfX4eVt6M
+                 */
+                token: components["parameters"]["TokenPath"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "password": "seven bridges over a quiet river"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ResetRequest"];
+            };
+        };
+        responses: {
+            /** @description The password is set */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["AuthKeyInvalid"];
+            403: components["responses"]["AccessDenied"];
+            404: components["responses"]["ResetTokenInvalid"];
+            409: components["responses"]["UserEmailTaken"];
+            413: components["responses"]["RequestTooLarge"];
+            415: components["responses"]["RequestUnsupportedMediaType"];
+            429: components["responses"]["AuthTooManyAttempts"];
+            431: components["responses"]["RequestHeadersTooLarge"];
+            500: components["responses"]["ServiceInternalError"];
+            503: components["responses"]["ServiceOverloaded"];
+        };
+    };
+    changeEmail: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "email": "ada@example.net",
+                 *       "current_password": "a quiet river under seven bridges"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ChangeEmailRequest"];
+            };
+        };
+        responses: {
+            /** @description Accepted. A mail is sent to the new address. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AcceptedResponse"];
+                };
+            };
+            400: components["responses"]["AuthWrongCurrentPassword"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["AuthMailCodeRequired"];
+            413: components["responses"]["RequestTooLarge"];
+            415: components["responses"]["RequestUnsupportedMediaType"];
+            429: components["responses"]["AuthTooManyAttempts"];
+            431: components["responses"]["RequestHeadersTooLarge"];
+            500: components["responses"]["ServiceInternalError"];
+            503: components["responses"]["ServiceOverloaded"];
+        };
+    };
+    checkEmailLink: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Token of the link
+                 * @example Zk3vQ9sT1xWcR7yLb0uHnE5mPjD2gAaK8oIfX4eVt6M
+                 */
+                token: components["parameters"]["TokenPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The link is valid */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LinkResponse"];
+                };
+            };
+            400: components["responses"]["RequestInvalid"];
+            404: components["responses"]["EmailTokenInvalid"];
+            429: components["responses"]["RequestRateLimited"];
+            431: components["responses"]["RequestHeadersTooLarge"];
+            500: components["responses"]["ServiceInternalError"];
+            503: components["responses"]["ServiceDatabaseUnavailable"];
+        };
+    };
+    confirmEmail: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Token of the link
+                 * @example Zk3vQ9sT1xWcR7yLb0uHnE5mPjD2gAaK8oIfX4eVt6M
+                 */
+                token: components["parameters"]["TokenPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The address is confirmed */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            404: components["responses"]["EmailTokenInvalid"];
+            409: components["responses"]["UserEmailTaken"];
+            413: components["responses"]["RequestTooLarge"];
+            415: components["responses"]["RequestUnsupportedMediaType"];
+            429: components["responses"]["AuthTooManyAttempts"];
+            431: components["responses"]["RequestHeadersTooLarge"];
+            500: components["responses"]["ServiceInternalError"];
+            503: components["responses"]["ServiceDatabaseUnavailable"];
+        };
+    };
+    getOverview: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The figures */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OverviewResponse"];
+                };
+            };
+            400: components["responses"]["RequestInvalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RequestRateLimited"];
+            431: components["responses"]["RequestHeadersTooLarge"];
+            500: components["responses"]["ServiceInternalError"];
+            503: components["responses"]["ServiceDatabaseUnavailable"];
+        };
+    };
+    getService: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The service */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ServiceResponse"];
+                };
+            };
+            /** @description The console, with `Accept: text/html`, if the service serves it */
+            302: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["RequestInvalid"];
+            429: components["responses"]["RequestRateLimited"];
+            431: components["responses"]["RequestHeadersTooLarge"];
+            500: components["responses"]["ServiceInternalError"];
+            503: components["responses"]["ServiceDatabaseUnavailable"];
+        };
+    };
+    headService: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The service */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["RequestInvalid"];
+            429: components["responses"]["RequestRateLimited"];
+            431: components["responses"]["RequestHeadersTooLarge"];
+            500: components["responses"]["ServiceInternalError"];
+            503: components["responses"]["ServiceDatabaseUnavailable"];
+        };
+    };
+    getLiveness: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The process is running */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HealthResponse"];
+                };
+            };
+            400: components["responses"]["RequestInvalid"];
+            429: components["responses"]["RequestRateLimited"];
+            431: components["responses"]["RequestHeadersTooLarge"];
+            500: components["responses"]["ServiceInternalError"];
+            503: components["responses"]["ServiceDatabaseUnavailable"];
+        };
+    };
+    headLiveness: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The process is running */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["RequestInvalid"];
+            429: components["responses"]["RequestRateLimited"];
+            431: components["responses"]["RequestHeadersTooLarge"];
+            500: components["responses"]["ServiceInternalError"];
+            503: components["responses"]["ServiceDatabaseUnavailable"];
+        };
+    };
+    getReadiness: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The service can handle requests */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReadinessResponse"];
+                };
+            };
+            400: components["responses"]["RequestInvalid"];
+            429: components["responses"]["RequestRateLimited"];
+            431: components["responses"]["RequestHeadersTooLarge"];
+            500: components["responses"]["ServiceInternalError"];
+            503: components["responses"]["ServiceStopping"];
+        };
+    };
+    headReadiness: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The service can handle requests */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["RequestInvalid"];
+            429: components["responses"]["RequestRateLimited"];
+            431: components["responses"]["RequestHeadersTooLarge"];
+            500: components["responses"]["ServiceInternalError"];
+            503: components["responses"]["ServiceStopping"];
         };
     };
     listMails: {

@@ -1,3 +1,4 @@
+import { fieldLabels } from '../users/fields';
 import type { auditTexts as en } from './texts.en';
 
 /** Texte des Protokolls. */
@@ -73,25 +74,9 @@ export const auditTexts: typeof en = {
     'signing_key.rotated': 'Signaturschlüssel gewechselt',
   },
   keys: {
+    ...fieldLabels.de,
     name: 'Name',
-    email: 'E-Mail-Adresse',
-    email_pending: 'Neue E-Mail-Adresse (nicht bestätigt)',
-    first_name: 'Vorname',
-    last_name: 'Nachname',
-    phone: 'Telefon',
-    job_title: 'Position',
-    locale: 'Sprache',
-    timezone: 'Zeitzone',
-    allowed_ips: 'Erlaubte Adressen',
-    attributes: 'Attribute',
-    roles: 'Rollen',
     carrier_scope: 'Carrier-Bereich',
-    status: 'Status',
-    must_change_password: 'Muss das Passwort ändern',
-    second_factor_required_from: 'Zweiter Faktor erforderlich ab',
-    user_type: 'Art des Benutzers',
-    carrier_id: 'Carrier',
-    deleted_at: 'Gelöscht',
     count: 'Anzahl',
     format: 'Format',
     hashes: 'Passwort-Hashes',
@@ -109,7 +94,6 @@ export const auditTexts: typeof en = {
     login: 'Eingegebener Anmeldename',
     reason: 'Grund',
     failures: 'Fehlversuche',
-    locked_until: 'Gesperrt bis',
     codes_left: 'Verbleibende Codes',
     factor_id: 'Faktor',
     counter: 'Zähler',

@@ -1,3 +1,5 @@
+import { fieldLabels } from '../users/fields';
+
 /** Texts of the audit log. */
 export const auditTexts = {
   title: 'Audit log',
@@ -71,25 +73,9 @@ export const auditTexts = {
     'signing_key.rotated': 'Signing key rotated',
   },
   keys: {
+    ...fieldLabels.en,
     name: 'Name',
-    email: 'E-mail address',
-    email_pending: 'New e-mail address (not confirmed)',
-    first_name: 'First name',
-    last_name: 'Last name',
-    phone: 'Phone',
-    job_title: 'Job title',
-    locale: 'Language',
-    timezone: 'Time zone',
-    allowed_ips: 'Allowed addresses',
-    attributes: 'Attributes',
-    roles: 'Roles',
     carrier_scope: 'Carrier scope',
-    status: 'Status',
-    must_change_password: 'Must change the password',
-    second_factor_required_from: 'Second factor required from',
-    user_type: 'User type',
-    carrier_id: 'Carrier',
-    deleted_at: 'Deleted',
     count: 'Count',
     format: 'Format',
     hashes: 'Password hashes',
@@ -107,7 +93,6 @@ export const auditTexts = {
     login: 'Entered login name',
     reason: 'Reason',
     failures: 'Failures',
-    locked_until: 'Locked until',
     codes_left: 'Codes left',
     factor_id: 'Factor',
     counter: 'Counter',

@@ -6,7 +6,7 @@ import { useTexts } from '../texts/language';
 import { useShellTexts } from '../texts/use-shell-texts';
 import { usersTexts as usersDe } from '../users/texts.de';
 import { usersTexts as usersEn } from '../users/texts.en';
-import { isObject } from '../users/user-values';
+import { isObject } from '../users/details/user-values';
 import { type Change, type ChangeField, changeFields } from './change';
 import { bulkTexts as de } from './texts.de';
 import { bulkTexts as en } from './texts.en';
@@ -74,12 +74,11 @@ export function ChangeInput({ field, value, onChange, error }: ChangeInputProps)
         </Stack>
       );
     case 'text':
-    case 'timezone':
       return (
         <Autocomplete
           {...common}
           description={texts.clears}
-          data={field === 'timezone' ? Intl.supportedValuesOf('timeZone') : ['de', 'en']}
+          data={suggestionsFor(field)}
           limit={20}
           value={text}
           onChange={(typed) => onChange(typed === '' ? null : typed)}
@@ -144,4 +143,9 @@ function attributesOf(text: string): Record<string, unknown> | null {
   } catch {
     return null;
   }
+}
+
+function suggestionsFor(field: ChangeField): string[] {
+  if (field === 'timezone') return Intl.supportedValuesOf('timeZone');
+  return field === 'locale' ? ['de', 'en'] : [];
 }

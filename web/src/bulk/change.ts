@@ -1,4 +1,5 @@
 import type { Schema } from '../api/client';
+import { type FieldWith, fieldsWith } from '../users/fields';
 
 /** The body of a bulk change. */
 export type Change = Schema<'ChangeFoundUsersRequest'>;
@@ -8,7 +9,9 @@ export type ChangeField = keyof Change;
 
 /** The kind of input for a field. */
 export type ChangeKind =
-  'status' | 'roles' | 'text' | 'timezone' | 'list' | 'scope' | 'boolean' | 'time' | 'json' | 'reset' | 'secure';
+  'status' | 'roles' | 'text' | 'list' | 'scope' | 'boolean' | 'time' | 'json' | 'reset' | 'secure';
+
+const texts = Object.fromEntries(fieldsWith('bulk').map((field) => [field, 'text']));
 
 /** The fields of a bulk change with their inputs, in the order of the menu. */
 export const changeFields: Record<ChangeField, ChangeKind> = {
@@ -22,8 +25,7 @@ export const changeFields: Record<ChangeField, ChangeKind> = {
   secure: 'secure',
   allowed_ips: 'list',
   carrier_scope: 'scope',
-  locale: 'text',
-  timezone: 'timezone',
+  ...(texts as Record<FieldWith<'bulk'>, 'text'>),
   attributes: 'json',
 };
 
@@ -33,7 +35,6 @@ export function initialValue(field: ChangeField): Change[ChangeField] {
     status: 'disabled',
     roles: [],
     text: null,
-    timezone: null,
     list: [],
     scope: [],
     boolean: true,

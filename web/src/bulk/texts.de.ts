@@ -1,3 +1,4 @@
+import { fieldLabels } from '../users/fields';
 import type { bulkTexts as en } from './texts.en';
 
 const users = (count: string) => `${count} Benutzer`;
@@ -63,19 +64,12 @@ export const bulkTexts: typeof en = {
   columns: { name: 'Name', email: 'E-Mail-Adresse', change: 'Änderung' },
   arrow: 'wird',
   fields: {
-    status: 'Status',
-    roles: 'Rollen',
+    ...fieldLabels.de,
     roles_add: 'Rollen hinzufügen',
     roles_remove: 'Rollen entfernen',
-    locale: 'Sprache',
-    timezone: 'Zeitzone',
-    allowed_ips: 'Erlaubte Adressen',
     carrier_scope: 'Beschränkt auf Carrier',
-    must_change_password: 'Muss das Passwort ändern',
-    second_factor_required_from: 'Zweiter Faktor erforderlich ab',
     reset_second_factors: 'Zweite Faktoren zurücksetzen',
     secure: 'Konten sichern',
-    attributes: 'Attribute',
   },
   replaceRoles: 'Alle Rollen ersetzen',
 };

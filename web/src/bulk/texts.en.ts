@@ -1,3 +1,5 @@
+import { fieldLabels } from '../users/fields';
+
 const users = (count: string) => (count === '1' ? '1 user' : `${count} users`);
 
 /** Texts of bulk changes. */
@@ -62,19 +64,12 @@ export const bulkTexts = {
   columns: { name: 'Name', email: 'E-mail address', change: 'Change' },
   arrow: 'becomes',
   fields: {
-    status: 'Status',
-    roles: 'Roles',
+    ...fieldLabels.en,
     roles_add: 'Add roles',
     roles_remove: 'Remove roles',
-    locale: 'Language',
-    timezone: 'Time zone',
-    allowed_ips: 'Allowed addresses',
     carrier_scope: 'Limited to carriers',
-    must_change_password: 'Must change the password',
-    second_factor_required_from: 'Second factor required from',
     reset_second_factors: 'Reset second factors',
     secure: 'Secure accounts',
-    attributes: 'Attributes',
   },
   replaceRoles: 'Replace all roles',
 };

@@ -1,10 +1,19 @@
 import { Button, Container, Stack } from '@mantine/core';
-import { Component, type ReactNode } from 'react';
+import {
+  Component,
+  type ComponentType,
+  lazy,
+  type LazyExoticComponent,
+  type ReactNode,
+  useEffect,
+  useState,
+} from 'react';
+import { useRouteError } from 'react-router';
 import { ApiProblem } from '../api/problems';
+import { isReachable } from '../api/reachable';
 import { restoreSession } from '../session/session';
 import { useShellTexts } from '../texts/use-shell-texts';
-import { EmptyState } from './empty-state';
-import { PageHeader } from './page-header';
+import { EmptyState, PageHeader } from './page';
 import { ProblemAlert } from './problem-alert';
 
 interface BoundaryProps {
@@ -15,8 +24,6 @@ interface BoundaryProps {
 
 /** Shows the error of a page that failed to render in place of the page. */
 export class Boundary extends Component<BoundaryProps, { error: unknown }> {
-  /** Shows an error as a page, for errors outside of rendering. */
-  static readonly Failed = FailedPage;
   override state: { error: unknown } = { error: null };
 
   static getDerivedStateFromError(error: unknown): { error: unknown } {
@@ -36,7 +43,8 @@ interface FailedPageProps {
   onRetry?: () => void;
 }
 
-function FailedPage({ error, isInFrame = false, onRetry }: FailedPageProps): ReactNode {
+/** Shows an error as a page. */
+export function FailedPage({ error, isInFrame = false, onRetry }: FailedPageProps): ReactNode {
   const texts = useShellTexts();
   return (
     <Container size="xs" py="xl" component={isInFrame ? 'div' : 'main'}>
@@ -54,4 +62,38 @@ function FailedPage({ error, isInFrame = false, onRetry }: FailedPageProps): Rea
       )}
     </Container>
   );
+}
+
+const unreachable = new ApiProblem({ code: 'network.unreachable', status: 0 });
+
+/**
+ * Replaces a page whose code could not be loaded.
+ * @param error unset as `errorElement` of a route
+ */
+export function RouteFailure(props: { error?: unknown }): ReactNode {
+  const routeError = useRouteError();
+  const error = props.error ?? routeError;
+  // null = not known yet
+  const [responds, setResponds] = useState<boolean | null>(null);
+  useEffect(() => {
+    void isReachable().then(setResponds);
+  }, [error]);
+  // A reload during an outage would replace the console with a page of the browser.
+  const reload = async () => {
+    if (await isReachable()) location.reload();
+  };
+  if (responds === null) return null;
+  if (responds) return <FailedPage error={error} isInFrame />;
+  return <FailedPage error={unreachable} isInFrame onRetry={() => void reload()} />;
+}
+
+/**
+ * Returns a part of a page that is loaded when it is first shown, so that the first load of the
+ * page stays small. If that fails, shows the problem in its place: the page may contain input.
+ */
+export function lazyPart<Props extends object>(
+  load: () => Promise<ComponentType<Props>>,
+): LazyExoticComponent<ComponentType<Props>> {
+  const failed = new ApiProblem({ code: 'network.unreachable', status: 0 });
+  return lazy(async () => ({ default: await load().catch(() => () => <ProblemAlert error={failed} />) }));
 }

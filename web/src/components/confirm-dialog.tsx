@@ -1,8 +1,7 @@
 import { Stack, TextInput } from '@mantine/core';
 import { type ReactNode, useEffect, useState } from 'react';
 import { useShellTexts } from '../texts/use-shell-texts';
-import { Dialog } from './dialog';
-import { DialogButtons } from './dialog-buttons';
+import { Dialog, DialogButtons } from './dialog';
 import { ProblemAlert } from './problem-alert';
 import { useProblemForm } from './use-problem-form';
 

@@ -1,8 +1,7 @@
 import { Text, Tooltip } from '@mantine/core';
-import type { ReactNode } from 'react';
+import { type ReactNode, useSyncExternalStore } from 'react';
 import { type Language, useLanguage } from '../texts/language';
 import { useShellTexts } from '../texts/use-shell-texts';
-import { useMinute } from './use-minute';
 
 const units = [
   ['year', 31_536_000],
@@ -84,4 +83,29 @@ function ExactOnHover({ value, children }: { value: string; children: string }):
       </time>
     </Tooltip>
   );
+}
+
+const everyMs = 60_000;
+
+const listeners = new Set<() => void>();
+let minute = 0;
+let timer: number | undefined;
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  timer ??= window.setInterval(() => {
+    minute++;
+    for (const notify of [...listeners]) notify();
+  }, everyMs);
+  return () => {
+    listeners.delete(listener);
+    if (listeners.size > 0) return;
+    window.clearInterval(timer);
+    timer = undefined;
+  };
+}
+
+/** Re-renders the component each minute, for times relative to now. */
+function useMinute(): void {
+  useSyncExternalStore(subscribe, () => minute);
 }

@@ -1,7 +1,6 @@
 import { Alert, Group, Radio, SimpleGrid, Stack, Text } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
-import { Dialog } from './dialog';
-import { DialogButtons } from './dialog-buttons';
+import { Dialog, DialogButtons } from './dialog';
 import { ProblemAlert } from './problem-alert';
 import type { ProblemForm } from './use-problem-form';
 import classes from './version-dialog.module.css';

@@ -1,9 +1,9 @@
 import { Group, Progress, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { type Figure, Figures } from '../components/figures';
+import { type Figure, Figures } from '../components/facts';
 import { durationText } from '../components/time-text';
 import { useLanguage, useTexts } from '../texts/language';
-import { OperationStatus } from './operation-status';
+import { OperationStatus } from './operation-labels';
 import { operationsTexts as de } from './texts.de';
 import { operationsTexts as en } from './texts.en';
 import type { Operation } from './use-operation';

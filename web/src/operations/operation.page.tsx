@@ -1,24 +1,22 @@
 import { Alert, Anchor, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Link, useParams } from 'react-router';
-import { BackLink } from '../components/back-link';
-import { PageHeader } from '../components/page-header';
-import { PageSkeleton } from '../components/page-skeleton';
+import { ChangeSummary } from '../bulk/change-summary';
+import { SelectionSummary } from '../bulk/selection-summary';
+import { BackLink, PageHeader, PageSkeleton, Section } from '../components/page';
 import { ProblemAlert } from '../components/problem-alert';
-import { Section } from '../components/section';
 import { DateText, TimeText } from '../components/time-text';
-import { useUserNames } from '../components/use-user-names';
 import { useTexts } from '../texts/language';
+import { useShellTexts } from '../texts/use-shell-texts';
+import { useUserNames } from '../users/use-user-names';
 import { OperationActions } from './operation-actions';
-import { OperationActor } from './operation-actor';
+import { OperationActor, useOperationTitle } from './operation-labels';
 import { OperationProgress } from './operation-progress';
-import { useOperationTitle } from './operation-title';
-import { RequestSummary } from './request-summary';
+import { useReasonTexts } from './row-errors';
 import { SkippedRows } from './skipped-rows';
 import { SkippedUsers } from './skipped-users';
 import { operationsTexts as de } from './texts.de';
 import { operationsTexts as en } from './texts.en';
-import { useReasonTexts } from './use-reason-texts';
 import { type Operation, useOperation } from './use-operation';
 
 /** Shows the progress of an operation, and its result. */
@@ -88,5 +86,39 @@ function OperationDetails({ operation }: { operation: Operation }): ReactNode {
           ))}
       </Stack>
     </>
+  );
+}
+
+/** Shows the request of an operation. */
+function RequestSummary({ operation }: { operation: Operation }): ReactNode {
+  const texts = useTexts({ en, de });
+  const { yes, no } = useShellTexts().filter;
+  const { kind, undo_of, request } = operation;
+  if (kind === 'undo')
+    return (
+      <Text size="sm">
+        {texts.undoOf}{' '}
+        <Anchor component={Link} to={`/operations/${undo_of}`} size="sm">
+          {texts.toOriginal}
+        </Anchor>
+      </Text>
+    );
+  if (kind === 'import')
+    return (
+      <Text size="sm">
+        {texts.conflicts.label}: {request['on_conflict'] === 'skip' ? texts.conflicts.skip : texts.conflicts.fail}
+        <br />
+        {texts.invite}: {request['invite'] === true ? yes : no}
+      </Text>
+    );
+  return (
+    <Stack gap="sm">
+      <SelectionSummary filters={(request['filters'] ?? {}) as Record<string, string>} />
+      {kind === 'delete' ? (
+        <Text size="sm">{texts.deletion}</Text>
+      ) : (
+        <ChangeSummary change={(request['change'] ?? {}) as Record<string, unknown>} />
+      )}
+    </Stack>
   );
 }

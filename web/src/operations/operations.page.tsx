@@ -1,21 +1,22 @@
-import { Button, Group } from '@mantine/core';
+import { Button, Group, Progress, Text } from '@mantine/core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
 import { api, dataOf, type QueryOf } from '../api/client';
 import { listOperationsFilters } from '../api/filters';
-import { type Column, DataTable } from '../components/data-table';
+import { bulkTexts as bulkDe } from '../bulk/texts.de';
+import { bulkTexts as bulkEn } from '../bulk/texts.en';
+import { useSelectionTexts } from '../bulk/use-selection-texts';
 import { FilterBuilder } from '../components/filter/filter-builder';
-import { PageHeader } from '../components/page-header';
+import { DataTable } from '../components/lists/data-table';
+import type { Column } from '../components/lists/stacked-rows';
+import { useListParams } from '../components/lists/use-list-params';
+import { PageHeader } from '../components/page';
 import { TimeText } from '../components/time-text';
-import { useListParams } from '../components/use-list-params';
-import { useUserNames } from '../components/use-user-names';
-import { useTexts } from '../texts/language';
-import { OperationActor } from './operation-actor';
-import { OperationResult } from './operation-result';
-import { OperationStatus } from './operation-status';
-import { OperationTitle } from './operation-title';
-import { RequestLine } from './request-line';
+import { own } from '../own';
+import { useLanguage, useTexts } from '../texts/language';
+import { useUserNames } from '../users/use-user-names';
+import { OperationActor, OperationStatus, OperationTitle } from './operation-labels';
 import { operationsTexts as de } from './texts.de';
 import { operationsTexts as en } from './texts.en';
 import type { Operation } from './use-operation';
@@ -94,5 +95,41 @@ export function OperationsPage(): ReactNode {
         }}
       />
     </>
+  );
+}
+
+/** Says in one line which fields of which users a bulk change or deletion changes. */
+function RequestLine({ operation: { kind, request } }: { operation: Operation }): ReactNode {
+  const { fields } = useTexts({ en: bulkEn, de: bulkDe });
+  const textsOf = useSelectionTexts();
+  if (kind !== 'change' && kind !== 'delete') return null;
+  const { whole, conditions } = textsOf((request['filters'] ?? {}) as Record<string, string>);
+  const selection = [...(whole === undefined ? [] : [whole]), ...conditions].join(', ');
+  const changed = Object.keys(request['change'] ?? {}).map((field) => own(fields, field) ?? field);
+  const line = [changed.join(', '), selection].filter((part) => part !== '').join(' · ');
+  return (
+    <Text size="xs" c="dimmed" lineClamp={1} title={line}>
+      {line}
+    </Text>
+  );
+}
+
+/** Shows the result of an operation in one line, or its progress. */
+function OperationResult({ operation }: { operation: Operation }): ReactNode {
+  const texts = useTexts({ en, de });
+  const language = useLanguage();
+  const { kind, matched, processed, changed, skipped_count, finished_at, undone_by } = operation;
+  const number = (value: number) => value.toLocaleString(language);
+  if (finished_at === null)
+    return <Progress value={matched === 0 ? 0 : (processed / matched) * 100} aria-label={texts.progress} miw={120} />;
+  const parts = [
+    `${number(changed)} ${texts.result.changed[kind]}`,
+    ...(skipped_count > 0 ? [texts.result.skipped(number(skipped_count))] : []),
+    ...(undone_by === null ? [] : [texts.result.undone]),
+  ];
+  return (
+    <Text span inherit>
+      {parts.join(' · ')}
+    </Text>
   );
 }

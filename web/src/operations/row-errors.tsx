@@ -1,7 +1,7 @@
 import { Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
-import type { FieldError } from '../api/problems';
-import { useReasonTexts } from './use-reason-texts';
+import { ApiProblem, type FieldError } from '../api/problems';
+import { useErrorTexts } from '../texts/use-error-texts';
 
 /** Shows the errors of a row of a file, each with its column. */
 export function RowErrors({ errors }: { errors: readonly FieldError[] }): ReactNode {
@@ -23,4 +23,25 @@ export function RowErrors({ errors }: { errors: readonly FieldError[] }): ReactN
       })}
     </Stack>
   );
+}
+
+/** Functions that explain why users or rows were skipped. */
+export interface ReasonTexts {
+  /** Returns the text of an error code. */
+  reasonOf: (code: string) => string;
+  /** Returns why a field of a row is invalid. */
+  fieldReasonOf: (error: FieldError) => string;
+}
+
+/** Returns functions that explain why users or rows were skipped, in the current language. */
+export function useReasonTexts(): ReasonTexts {
+  const { textOf, fieldTextOf } = useErrorTexts();
+  const reasonOf = (code: string) => textOf(new ApiProblem({ code, status: 0, title: code }));
+  return {
+    reasonOf,
+    fieldReasonOf: (error) => {
+      const text = reasonOf(error.code);
+      return text === error.code ? fieldTextOf(error) : text;
+    },
+  };
 }

@@ -2,11 +2,11 @@ import { Anchor, List, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
 import type { Schema } from '../api/client';
-import { useUserNames } from '../components/use-user-names';
 import { useLanguage, useTexts } from '../texts/language';
+import { useUserNames } from '../users/use-user-names';
+import { useReasonTexts } from './row-errors';
 import { operationsTexts as de } from './texts.de';
 import { operationsTexts as en } from './texts.en';
-import { useReasonTexts } from './use-reason-texts';
 
 interface SkippedUsersProps {
   counts: Pick<Schema<'OperationResponse'>, 'skipped' | 'skipped_count' | 'skipped_reasons'>;

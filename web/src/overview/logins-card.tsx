@@ -1,18 +1,14 @@
 import { Anchor, Button, Group, Text } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { Link } from 'react-router';
-import type { Schema } from '../api/client';
-import { Section } from '../components/section';
+import { Section } from '../components/page';
 import { useMe } from '../session/use-me';
 import { useLanguage, useTexts } from '../texts/language';
-import { LoginsChart } from './logins-chart';
+import { type LoginHour, LoginsChart } from './logins-chart';
 import { LoginsTable } from './logins-table';
 import classes from './overview.module.css';
 import { overviewTexts as de } from './texts.de';
 import { overviewTexts as en } from './texts.en';
-
-/** The logins of an hour. */
-export type LoginHour = Schema<'LoginHourResponse'>;
 
 /** Shows the logins of the last 24 hours as a chart or a table. */
 export function LoginsCard({ hours }: { hours: LoginHour[] }): ReactNode {

@@ -1,11 +1,14 @@
 import { Tooltip } from '@mantine/core';
 import type { ReactNode } from 'react';
+import type { Schema } from '../api/client';
 import { useLanguage, useTexts } from '../texts/language';
-import type { LoginHour } from './logins-card';
 import classes from './overview.module.css';
 import { overviewTexts as de } from './texts.de';
 import { overviewTexts as en } from './texts.en';
 import { useHours } from './use-hours';
+
+/** The logins of an hour. */
+export type LoginHour = Schema<'LoginHourResponse'>;
 
 /** Sizes in units of the SVG, which stretches to the width of the card. */
 const height = 100;

@@ -1,7 +1,7 @@
 import { ScrollArea, Table } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useLanguage, useTexts } from '../texts/language';
-import type { LoginHour } from './logins-card';
+import type { LoginHour } from './logins-chart';
 import classes from './overview.module.css';
 import { overviewTexts as de } from './texts.de';
 import { overviewTexts as en } from './texts.en';

@@ -2,7 +2,7 @@ import { SimpleGrid, Skeleton, Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { api, dataOf } from '../api/client';
-import { PageHeader } from '../components/page-header';
+import { PageHeader } from '../components/page';
 import { ProblemAlert } from '../components/problem-alert';
 import { TimeText } from '../components/time-text';
 import { operationPermissions } from '../operations/permissions';

@@ -2,7 +2,7 @@ import { Anchor, Table } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
 import type { Schema } from '../api/client';
-import { Section } from '../components/section';
+import { Section } from '../components/page';
 import { useLanguage, useTexts } from '../texts/language';
 import classes from './overview.module.css';
 import { overviewTexts as de } from './texts.de';

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import { Facts } from '../components/facts';
-import { Section } from '../components/section';
+import { Section } from '../components/page';
 import { own } from '../own';
 import { PermissionList } from '../permissions/permission-list';
 import { useTexts } from '../texts/language';

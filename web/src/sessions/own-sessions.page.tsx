@@ -5,9 +5,9 @@ import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-quer
 import type { ReactNode } from 'react';
 import { api, dataOf, type QueryOf } from '../api/client';
 import { ConfirmDialog } from '../components/confirm-dialog';
-import { DataTable } from '../components/data-table';
-import { PageHeader } from '../components/page-header';
-import { useListParams } from '../components/use-list-params';
+import { DataTable } from '../components/lists/data-table';
+import { useListParams } from '../components/lists/use-list-params';
+import { PageHeader } from '../components/page';
 import { useMe } from '../session/use-me';
 import { useLanguage, useTexts } from '../texts/language';
 import { useEndSession } from './end-session-button';

@@ -9,7 +9,7 @@ import {
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
 import type { Schema } from '../api/client';
-import type { Column } from '../components/data-table';
+import type { Column } from '../components/lists/stacked-rows';
 import { TimeText } from '../components/time-text';
 import { useMe } from '../session/use-me';
 import { useTexts } from '../texts/language';

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 import { Route, Routes } from 'react-router';
-import { NotFoundPage } from '../components/not-found';
+import { NotFoundPage } from '../components/page';
 import { useMe } from '../session/use-me';
 import { OwnSessionsPage } from './own-sessions.page';
 import { SessionsPage } from './sessions.page';

@@ -1,6 +1,6 @@
 import { AppShell, Burger, Group, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { PageSkeleton } from '../components/page-skeleton';
+import { PageSkeleton } from '../components/page';
 import { useShellTexts } from '../texts/use-shell-texts';
 import classes from './shell.module.css';
 

@@ -3,8 +3,8 @@ import { useDisclosure, useHotkeys } from '@mantine/hooks';
 import { type ReactNode, Suspense } from 'react';
 import { Link, Navigate, Outlet, useLocation } from 'react-router';
 import { Duties } from '../account/duties/duties';
-import { Boundary } from '../components/boundary';
-import { PageSkeleton } from '../components/page-skeleton';
+import { Boundary, FailedPage } from '../components/boundary';
+import { PageSkeleton } from '../components/page';
 import { UnsavedChangesDialog } from '../components/unsaved-changes';
 import { FreshAuthenticationDialog } from '../session/fresh-authentication-dialog';
 import { IdleWarning } from '../session/idle-warning';
@@ -25,7 +25,7 @@ export function Shell(): ReactNode {
   const session = useSession();
   const location = useLocation();
   if (session.phase === 'restoring') return <FrameSkeleton />;
-  if (session.phase === 'failed') return <Boundary.Failed error={session.problem} />;
+  if (session.phase === 'failed') return <FailedPage error={session.problem} />;
   if (session.phase === 'logged-out') {
     const from = session.reason === 'logout' ? undefined : location.pathname + location.search;
     return <Navigate to="/login" replace state={{ from }} />;

@@ -1,23 +1,37 @@
-/**
- * German texts by the details of the API about invalid fields and values. An ellipsis stands for a
- * part of the detail that stays as it is.
- */
+/** German texts of limits, by the names of their values. */
+export const limitTexts: Record<string, string> = {
+  min: 'braucht mindestens {min} {unit}',
+  max: 'darf höchstens {max} {unit} haben',
+  'min max': 'muss eine ganze Zahl von {min} bis {max} sein',
+  'min max unit': 'muss {min} bis {max} {unit} haben',
+  allowed: 'muss eines davon sein: {allowed}',
+  reason: 'wird nicht angenommen: {reason}',
+};
+
+/** German names of the units of limits; `item` is the singular of `items`. */
+export const unitTexts: Record<string, string> = {
+  characters: 'Zeichen',
+  bytes: 'Byte als JSON',
+  item: 'Eintrag',
+  items: 'Einträge',
+  keys: 'Schlüssel',
+  levels: 'Ebenen',
+  fields: 'Felder',
+  parameters: 'Parameter',
+  values: 'Werte',
+  columns: 'Spalten',
+  cells: 'Zellen',
+  words: 'Wörter',
+};
+
+/** German texts by the details of the API about invalid fields and values. */
 export const detailTexts: Record<string, string> = {
-  'must have at least … character': 'muss mindestens … Zeichen haben',
-  'must have at least … characters': 'muss mindestens … Zeichen haben',
-  'must have at most … characters': 'darf höchstens … Zeichen haben',
-  'must have at least … item': 'braucht mindestens … Eintrag',
-  'must have at most … items': 'darf höchstens … Einträge haben',
-  'must have at most … bytes as JSON': 'darf als JSON höchstens … Byte lang sein',
   'must be an e-mail address': 'muss eine E-Mail-Adresse sein',
   'must be a language tag such as de-AT': 'muss ein Sprachkürzel wie de-AT sein',
   'must be a time zone such as Europe/Vienna': 'muss eine Zeitzone wie Europe/Vienna sein',
-  'must be 3 to 64 letters, digits, `.`, `_` or `-`':
-    'muss aus 3 bis 64 Buchstaben, Ziffern, „.“, „_“ oder „-“ bestehen',
-  'must be 1 to 64 letters, digits, `.`, `_` or `-`':
-    'muss aus 1 bis 64 Buchstaben, Ziffern, „.“, „_“ oder „-“ bestehen',
-  'must be 1 to 64 letters, digits, `.`, `_` or `-`, and must not begin with `.`':
-    'muss aus 1 bis 64 Buchstaben, Ziffern, „.“, „_“ oder „-“ bestehen und darf nicht mit „.“ beginnen',
+  'must contain only letters, digits, `.`, `_` or `-`': 'darf nur Buchstaben, Ziffern, „.“, „_“ und „-“ enthalten',
+  'must contain only letters, digits, `.`, `_` or `-`, and must not begin with `.`':
+    'darf nur Buchstaben, Ziffern, „.“, „_“ und „-“ enthalten und nicht mit „.“ beginnen',
   'must be the name of a role': 'muss der Name einer Rolle sein',
   'must be an IP address': 'muss eine IP-Adresse sein',
   'must be an IP address or a CIDR': 'muss eine IP-Adresse oder ein Netz wie 192.0.2.0/24 sein',
@@ -37,7 +51,7 @@ export const detailTexts: Record<string, string> = {
   'must not contain duplicates': 'darf keine doppelten Einträge enthalten',
   'must not contain control or invisible characters': 'darf keine Steuerzeichen oder unsichtbaren Zeichen enthalten',
   'contains a key that is not allowed': 'enthält einen Schlüssel, der nicht erlaubt ist',
-  'contains a role that does not exist or is not open to this kind of user':
+  'contains a role that does not exist or is not available to this type of user':
     'enthält eine Rolle, die es nicht gibt oder die diese Art von Benutzern nicht haben kann',
   'contains a role that you may not grant': 'enthält eine Rolle, die Sie nicht vergeben dürfen',
   'names a role that does not exist': 'nennt eine Rolle, die es nicht gibt',
@@ -52,6 +66,4 @@ export const detailTexts: Record<string, string> = {
   'is not a parameter of this operation': 'ist hier kein gültiger Filter',
   'must not have empty values': 'darf keine leeren Werte enthalten',
   'must not be `invited` for a user with a password': 'darf bei einem Benutzer mit Passwort nicht „invited“ sein',
-  'must be one of …': 'muss eines davon sein: …',
-  'is not accepted: …': 'wird nicht angenommen: …',
 };

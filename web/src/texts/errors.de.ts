@@ -92,6 +92,7 @@ export const fieldErrorTexts: Record<string, string> = {
   'field.required': 'fehlt',
   'permission.missing': 'Sie brauchen die Berechtigung {permission}.',
   'permission.unknown': '{permission} ist unbekannt. Meinten Sie {did_you_mean}?',
+  'password.too_short': 'ist zu kurz: Verwenden Sie mindestens {min} Zeichen',
   'password.common': 'wird zu häufig verwendet',
   'password.contains_identity': 'enthält Ihren Namen, Ihre E-Mail-Adresse, Ihren Carrier oder den Namen des Produkts',
   'password.too_weak': 'ist zu leicht zu erraten',

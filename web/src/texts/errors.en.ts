@@ -78,6 +78,7 @@ export const fieldErrorTexts: Record<string, string> = {
   'field.required': 'is required',
   'permission.missing': 'You need the permission {permission}.',
   'permission.unknown': '{permission} is unknown. Did you mean {did_you_mean}?',
+  'password.too_short': 'is too short: use at least {min} characters',
   'password.common': 'is too common',
   'password.contains_identity': 'contains your name, e-mail address or carrier, or the name of this product',
   'password.too_weak': 'is too easy to guess',

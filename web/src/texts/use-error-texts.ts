@@ -1,9 +1,16 @@
 import { ApiProblem, type FieldError } from '../api/problems';
 import { own } from '../own';
-import { detailTexts as german } from './details.de';
+import { detailTexts, limitTexts, unitTexts } from './details.de';
 import * as de from './errors.de';
 import * as en from './errors.en';
 import { useLanguage, useTexts } from './language';
+
+/** Limits of a value, and the unit that they count. */
+interface Limits {
+  min?: number;
+  max?: number;
+  unit?: string;
+}
 
 /** Functions that explain problems in the current language. */
 export interface ErrorTexts {
@@ -19,9 +26,8 @@ export interface ErrorTexts {
 export function useErrorTexts(): ErrorTexts {
   const { errorTexts, fieldErrorTexts } = useTexts<typeof en>({ en, de });
   const language = useLanguage();
-  const fieldTextOf = ({ code, detail, params = {} }: FieldError) =>
-    own(fieldErrorTexts, code)?.replace(/\{(\w+)\}/g, (_, name: string) => String(own(params, name))) ??
-    (language === 'de' ? translated(detail) : detail);
+  const fieldTextOf = (error: FieldError) =>
+    filled(own(fieldErrorTexts, error.code), error.params) ?? (language === 'de' ? translated(error) : error.detail);
   return {
     textOf: (error) =>
       error instanceof ApiProblem
@@ -35,14 +41,17 @@ export function useErrorTexts(): ErrorTexts {
   };
 }
 
-/** Returns a detail of the API in German, or in English if it has no German text. */
-function translated(detail: string): string {
-  const exact = own(german, detail);
-  if (exact !== undefined) return exact;
-  for (const [from, to] of Object.entries(german)) {
-    const [head = '', tail] = from.split('…');
-    if (tail !== undefined && detail.startsWith(head) && detail.endsWith(tail))
-      return to.replace('…', detail.slice(head.length, detail.length - tail.length));
-  }
-  return detail;
+/** Returns a text with the values of an error. */
+function filled(text: string | undefined, params: FieldError['params'] = {}): string | undefined {
+  return text?.replace(/\{(\w+)\}/g, (_, name: string) => [own(params, name)].flat().join(', '));
+}
+
+/** Returns the detail of an error in German, or in English if it has no German text. */
+function translated({ code, detail, params = {} }: FieldError): string {
+  const names = ['line', 'min', 'max', 'unit', 'allowed', 'reason'];
+  const given = names.filter((name) => own(params, name) !== undefined).join(' ');
+  const limit = own(limitTexts, given) ?? own(limitTexts, given.replace(' unit', ''));
+  const { min, max, unit = /too_(short|long)$/.test(code) ? 'characters' : 'items' } = params as Limits;
+  const counted = unit === 'items' && [min, max].includes(1) ? 'item' : unit;
+  return own(detailTexts, detail) ?? filled(limit, { ...params, unit: own(unitTexts, counted) ?? unit }) ?? detail;
 }

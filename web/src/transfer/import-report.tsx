@@ -1,8 +1,8 @@
 import { Button, Group, Stack, Table, Text } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
-import { type Figure, Figures } from '../components/figures';
+import { type Figure, Figures } from '../components/facts';
+import { Section } from '../components/page';
 import { ProblemAlert } from '../components/problem-alert';
-import { Section } from '../components/section';
 import { useProblemForm } from '../components/use-problem-form';
 import { RowErrors } from '../operations/row-errors';
 import { useLanguage, useTexts } from '../texts/language';

@@ -1,7 +1,7 @@
 import { Skeleton } from '@mantine/core';
 import { type ReactNode, Suspense } from 'react';
+import { lazyPart } from '../components/boundary';
 import { Dialog } from '../components/dialog';
-import { lazyPart } from '../components/lazy-part';
 import { useIsPhone } from '../components/use-is-phone';
 import { useTexts } from '../texts/language';
 import { usersTexts as de } from './texts.de';

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { api, dataOf, type Schema } from '../api/client';
 import { ConfirmDialog } from '../components/confirm-dialog';
-import { PageSkeleton } from '../components/page-skeleton';
+import { PageSkeleton } from '../components/page';
 import { TimeText } from '../components/time-text';
 import { useMe } from '../session/use-me';
 import { useTexts } from '../texts/language';

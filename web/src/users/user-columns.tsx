@@ -1,9 +1,10 @@
 import { Anchor, Badge, Text } from '@mantine/core';
 import { type ReactNode, useMemo } from 'react';
 import { Link } from 'react-router';
-import type { Column } from '../components/data-table';
+import type { Column } from '../components/lists/stacked-rows';
 import { TimeText } from '../components/time-text';
 import { useTexts } from '../texts/language';
+import { fieldsWith, type FieldWith, userFields } from './fields';
 import { usersTexts as de } from './texts.de';
 import { usersTexts as en } from './texts.en';
 import { fullNameOf, type User } from './user';
@@ -16,42 +17,34 @@ const rolesShown = 1;
 /** Returns the columns of the list of users. */
 export function useUserColumns(): Column<User>[] {
   const texts = useTexts({ en, de });
-  return useMemo(() => columnsOf(texts), [texts]);
+  return useMemo(
+    () =>
+      fieldsWith('column').map((field) => ({
+        key: field,
+        title: texts.fields[field],
+        sortable: userFields[field].column === 'sortable',
+        render: (user) => cells[field]?.(user) ?? textCell(user[field]),
+      })),
+    [texts],
+  );
 }
 
-function columnsOf({ fields, userType }: typeof en): Column<User>[] {
-  return [
-    { key: 'name', title: fields.name, sortable: true, render: (user) => <NameCell user={user} /> },
-    {
-      key: 'email',
-      title: fields.email,
-      sortable: true,
-      render: ({ email }) => (
-        <span className={classes.email} title={email}>
-          {email}
-        </span>
-      ),
-    },
-    {
-      key: 'carrier_id',
-      title: fields.carrier_id,
-      sortable: true,
-      render: ({ carrier_id }) =>
-        carrier_id ?? (
-          <Text span inherit c="dimmed">
-            {userType.system}
-          </Text>
-        ),
-    },
-    { key: 'roles', title: fields.roles, render: ({ roles }) => <RolesCell roles={roles} /> },
-    { key: 'status', title: fields.status, sortable: true, render: (user) => <UserBadges user={user} /> },
-    {
-      key: 'last_login_at',
-      title: fields.last_login_at,
-      sortable: true,
-      render: ({ last_login_at }) => <TimeText value={last_login_at} />,
-    },
-  ];
+/** Cells of the columns that show more than a text. */
+const cells: Partial<Record<FieldWith<'column'>, (user: User) => ReactNode>> = {
+  name: (user) => <NameCell user={user} />,
+  carrier_id: ({ carrier_id }) => carrier_id ?? <SystemCell />,
+  roles: ({ roles }) => <RolesCell roles={roles} />,
+  status: (user) => <UserBadges user={user} />,
+  last_login_at: ({ last_login_at }) => <TimeText value={last_login_at} />,
+};
+
+function textCell(value: string | string[] | null): ReactNode {
+  const text = String(value ?? '');
+  return (
+    <span className={classes.text} title={text}>
+      {text}
+    </span>
+  );
 }
 
 function NameCell({ user }: { user: User }): ReactNode {
@@ -71,6 +64,15 @@ function NameCell({ user }: { user: User }): ReactNode {
         </Text>
       )}
     </div>
+  );
+}
+
+function SystemCell(): ReactNode {
+  const { userType } = useTexts({ en, de });
+  return (
+    <Text span inherit c="dimmed">
+      {userType.system}
+    </Text>
   );
 }
 

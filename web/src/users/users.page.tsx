@@ -1,4 +1,4 @@
-import { Button, Group } from '@mantine/core';
+import { Button, Group, NativeSelect, Paper, SegmentedControl, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconEdit, IconUserPlus } from '@tabler/icons-react';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
@@ -6,23 +6,21 @@ import { type ReactNode, useState } from 'react';
 import { Link } from 'react-router';
 import type { QueryOf } from '../api/client';
 import { listUsers } from '../api/list-users';
-import { DataTable } from '../components/data-table';
 import { FilterBuilder } from '../components/filter/filter-builder';
-import { PageHeader } from '../components/page-header';
-import { SearchInput } from '../components/search-input';
-import { useListParams } from '../components/use-list-params';
+import { DataTable } from '../components/lists/data-table';
+import { SearchInput } from '../components/lists/search-input';
+import { type ListParams, useListParams } from '../components/lists/use-list-params';
+import { PageHeader } from '../components/page';
 import { useMe } from '../session/use-me';
 import { useTexts } from '../texts/language';
 import { TransferMenu } from '../transfer/transfer-menu';
 import { CreateUserDialog } from './create-user-dialog';
-import { bulkPathOf, SelectionBar } from './selection-bar';
 import { usersTexts as de } from './texts.de';
 import { usersTexts as en } from './texts.en';
+import { userFilters, useUserFilterNames } from './use-user-filter';
 import type { User } from './user';
 import { useUserColumns } from './user-columns';
 import { UserMenu } from './user-menu';
-import { userFilters, useUserFilterNames } from './use-user-filter';
-import { UsersViewSwitch } from './users-view-switch';
 
 type Query = QueryOf<'listUsers'>;
 
@@ -98,5 +96,94 @@ export function UsersPage(): ReactNode {
       />
       <CreateUserDialog opened={isCreating} onClose={creation.close} />
     </>
+  );
+}
+
+/** Switches between all, active, invited, disabled and deleted users. */
+function UsersViewSwitch({ params }: { params: ListParams<object> }): ReactNode {
+  const texts = useTexts({ en, de });
+  const { can } = useMe();
+  const { deleted, status = 'all' } = params.values;
+  const data = [
+    { value: 'all', label: texts.views.all },
+    { value: 'active', label: texts.status.active },
+    { value: 'invited', label: texts.status.invited },
+    { value: 'disabled', label: texts.status.disabled },
+    ...(can('user:read_deleted') ? [{ value: 'deleted', label: texts.deleted }] : []),
+  ];
+  const wanted = deleted === 'true' ? 'deleted' : status;
+  // A URL may contain any status. Without a selection, the list shows the problem.
+  const view = data.some(({ value }) => value === wanted) ? wanted : '';
+  const show = (next: string) =>
+    params.set({
+      status: next === 'all' || next === 'deleted' ? null : next,
+      deleted: next === 'deleted' ? 'true' : null,
+    });
+  return (
+    <>
+      <SegmentedControl
+        size="xs"
+        visibleFrom="md"
+        aria-label={texts.views.label}
+        data={data}
+        value={view}
+        onChange={show}
+      />
+      <NativeSelect
+        size="xs"
+        hiddenFrom="md"
+        aria-label={texts.views.label}
+        data={view === '' ? [{ value: '', label: texts.views.other }, ...data] : data}
+        value={view}
+        onChange={(event) => show(event.currentTarget.value)}
+      />
+    </>
+  );
+}
+
+/** Parameters of the list that are not conditions. */
+const noConditions = ['order_by', 'order_dir', 'deleted'];
+
+/** Maximum number of values of a condition, and so of ids in a bulk change. */
+const selectedMax = 500;
+
+/** Returns the path of a bulk change of the users that match the filter of a list. */
+function bulkPathOf(values: Record<string, string>): string {
+  const conditions = Object.entries(values).filter(([name]) => !noConditions.includes(name));
+  return `/users/bulk?${new URLSearchParams(conditions).toString()}`;
+}
+
+interface SelectionBarProps {
+  selected: User[];
+  onClear: () => void;
+}
+
+/** Shows how many users are selected, and links to their bulk change. */
+function SelectionBar({ selected, onClear }: SelectionBarProps): ReactNode {
+  const texts = useTexts({ en, de }).selection;
+  const ids = selected.map(({ user_id }) => user_id).join(',');
+  return (
+    <Paper withBorder px="sm" py={6} mb="sm" radius="md" role="region" aria-label={texts.label}>
+      <Group gap="sm">
+        <Text size="sm" fw={500} role="status">
+          {texts.count(selected.length)}
+        </Text>
+        {selected.length > selectedMax ? (
+          <Text size="sm">{texts.tooMany(selectedMax)}</Text>
+        ) : (
+          <Button
+            component={Link}
+            to={bulkPathOf({ user_id_in: ids })}
+            size="xs"
+            leftSection={<IconEdit size={14} aria-hidden />}
+          >
+            {texts.change}
+          </Button>
+        )}
+        <Button variant="subtle" color="gray" size="xs" onClick={onClear}>
+          {texts.clear}
+        </Button>
+      </Group>
+    </Paper>
   );
 }

@@ -7,7 +7,7 @@ import { useProblemForm } from '../../components/use-problem-form';
 import { CodeForm } from '../../login/code-form';
 import classes from '../account.module.css';
 import { useAccountTexts } from '../use-account-texts';
-import type { Added } from './enrolment';
+import type { Added } from './factors';
 import { StartForm } from './start-form';
 
 type AddedApp = Schema<'AddedTotpResponse'> & { name: string };

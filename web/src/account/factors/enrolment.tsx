@@ -30,6 +30,3 @@ export function Enrolment({ kind, onCodes, onDone }: EnrolmentProps): ReactNode 
   if (codes !== null) return <RecoveryCodes codes={codes} onDone={onDone} />;
   return kind === 'totp' ? <AddApp onAdded={finish} /> : <AddPasskey onAdded={finish} />;
 }
-
-/** Called with the name of the new factor and the recovery codes, if any. */
-export type Added = (name: string, codes: string[] | undefined) => Promise<void>;

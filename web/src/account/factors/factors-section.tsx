@@ -1,8 +1,8 @@
 import { Alert, Button, Group, Skeleton, Text } from '@mantine/core';
 import { IconAlertTriangle, IconPlus } from '@tabler/icons-react';
 import { type ReactNode, useState } from 'react';
+import { Section } from '../../components/page';
 import { ProblemAlert } from '../../components/problem-alert';
-import { Section } from '../../components/section';
 import { canUsePasskeys } from '../../login/passkeys';
 import { useMe } from '../../session/use-me';
 import { useLanguage } from '../../texts/language';

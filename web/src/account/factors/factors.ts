@@ -25,3 +25,6 @@ export async function refreshFactors(): Promise<void> {
     queryClient.invalidateQueries({ queryKey: meKey }),
   ]);
 }
+
+/** Called with the name of the new factor and the recovery codes, if any. */
+export type Added = (name: string, codes: string[] | undefined) => Promise<void>;

@@ -1,8 +1,7 @@
 import { Stack, TextInput } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { api } from '../../api/client';
-import { Dialog } from '../../components/dialog';
-import { DialogButtons } from '../../components/dialog-buttons';
+import { Dialog, DialogButtons } from '../../components/dialog';
 import { ProblemAlert } from '../../components/problem-alert';
 import { useProblemForm } from '../../components/use-problem-form';
 import { useAccountTexts } from '../use-account-texts';

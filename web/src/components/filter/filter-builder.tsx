@@ -2,8 +2,8 @@ import { Button, Group, Pill, Popover, Skeleton, UnstyledButton } from '@mantine
 import { IconFilterPlus } from '@tabler/icons-react';
 import { type KeyboardEvent, type ReactNode, Suspense, useRef, useState } from 'react';
 import { useShellTexts } from '../../texts/use-shell-texts';
-import { lazyPart } from '../lazy-part';
-import type { ListParams } from '../use-list-params';
+import { lazyPart } from '../boundary';
+import type { ListParams } from '../lists/use-list-params';
 import { type Condition, conditionsOf, type FilterFields, type FilterNames, parameterOf } from './conditions';
 import classes from './filter-builder.module.css';
 import { useConditionText } from './use-condition-text';

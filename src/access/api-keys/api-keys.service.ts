@@ -1,0 +1,178 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { Transactional } from '@nestjs-cls/transactional';
+import { type ActiveApiKey, type Actor, type Caller, keyActorOf } from '../actor';
+import { holds, misspeltPermissions } from '../permissions';
+import { mayGiveScope } from '../scope';
+import { AppError, invalid } from '../../http/errors/app-error';
+import type { ListQuery } from '../../http/lists/list-query';
+import { hashToken, newId } from '../../platform/random';
+import { EventsService } from '../../audit/events.service';
+import { ActiveApiKeys } from './active-api-keys';
+import { hasKeyForm, isKeyToken, mintApiKey } from './api-key-token';
+import {
+  type CreatedKeyResponse,
+  type CreateKeyRequest,
+  type KeyListResponse,
+  type ApiKeyRecord,
+  toApiKeyResponse,
+} from './api-keys.dto';
+import { ApiKeysRepository, type CreatedKey } from './api-keys.repository';
+
+/** API keys: the credentials with which the platform's modules call the service. */
+@Injectable()
+export class ApiKeysService {
+  private readonly logger = new Logger(ApiKeysService.name);
+
+  constructor(
+    private readonly apiKeys: ApiKeysRepository,
+    private readonly active: ActiveApiKeys,
+    private readonly events: EventsService,
+  ) {}
+
+  /** Returns whether a token has the prefix of an API key. Other tokens are access tokens. */
+  isKey(token: string): boolean {
+    return isKeyToken(token);
+  }
+
+  /** Returns the actor of a key, or null if the key is unknown, expired, suspended or revoked. */
+  async find(token: string, caller: Caller): Promise<Actor | null> {
+    const key = await this.findActive(token, caller.ip);
+    return key === null ? null : keyActorOf(key, caller);
+  }
+
+  /**
+   * Returns a key, or null if the key is unknown, expired, suspended or revoked.
+   * Records the use of the key without waiting for it.
+   * @param ip address of the holder; null if a module introspects the key
+   */
+  async findActive(token: string, ip: string | null): Promise<ActiveApiKey | null> {
+    if (!hasKeyForm(token)) return null;
+    const hash = hashToken(token);
+    return this.active.find(hash, ({ key_id, stale }) => stale && this.recordUse(key_id, hash, ip));
+  }
+
+  /**
+   * Returns the actor for work that a key requested and that continues after its request, or null
+   * if the key has expired, or was suspended or revoked.
+   */
+  async findById(key_id: string, origin: Caller): Promise<Actor | null> {
+    const key = await this.apiKeys.findActiveById(key_id);
+    return key === null ? null : keyActorOf(key, origin);
+  }
+
+  /**
+   * Creates a key within the actor's own permissions and scope.
+   * Only the response of this call contains the key.
+   * @throws access.grant_exceeds_own, request.invalid
+   */
+  @Transactional()
+  async create(
+    actor: Actor,
+    { name, permissions, expires_at, carrier_scope }: CreateKeyRequest,
+    newPrefix: boolean,
+  ): Promise<CreatedKeyResponse> {
+    const { user_type, carrier_id, user_id: created_by, session_id } = actor;
+    if (user_type === 'carrier' && carrier_scope !== undefined)
+      throw invalid({
+        pointer: '/carrier_scope',
+        code: 'field.not_allowed',
+        detail: 'is for System Users only',
+      });
+    const misspelt = misspeltPermissions(permissions, newPrefix);
+    if (misspelt.length > 0) throw invalid(...misspelt);
+    const scope = carrier_scope ?? null;
+    const within = permissions.every((permission) => holds(actor.permissions, permission));
+    if (!within || (user_type === 'system' && !mayGiveScope(actor, scope)))
+      throw new AppError('access.grant_exceeds_own');
+    const key = mintApiKey();
+    const fields = {
+      name,
+      permissions,
+      user_type,
+      carrier_id,
+      carrier_scope: scope,
+      created_by,
+      expires_at: new Date(expires_at),
+    };
+    const created = await this.apiKeys.insert({ key_id: newId(), token_hash: hashToken(key), ...fields }, session_id);
+    if (created === null)
+      throw invalid({
+        pointer: '/expires_at',
+        code: 'field.not_allowed',
+        detail: 'must be in the future, at most one year ahead',
+      });
+    await this.recordCreated(actor, created);
+    return { ...toApiKeyResponse(created), key };
+  }
+
+  /** Returns one page of the keys within the scope, revoked and expired keys included. */
+  async list(actor: Actor, query: ListQuery): Promise<KeyListResponse> {
+    const page = await this.apiKeys.list(actor, query);
+    return { ...page, items: page.items.map(toApiKeyResponse) };
+  }
+
+  /**
+   * Revokes an API key. Its next request is rejected, on other instances within milliseconds
+   * (ADR 0010). A key that was revoked before stays unchanged.
+   * @throws key.not_found, access.grant_exceeds_own
+   */
+  @Transactional()
+  async revoke(actor: Actor, key_id: string): Promise<void> {
+    const key = await this.get(actor, key_id);
+    if (!(await this.apiKeys.revoke(key_id, actor.user_id))) return;
+    const changes = { name: { before: key.name } };
+    await this.events.record(actor, 'key.revoked', { id: key_id, carrier_id: key.carrier_id }, changes);
+  }
+
+  /** Suspends active keys: their next request is rejected. @throws access.grant_exceeds_own */
+  async suspend(actor: Actor, keys: CreatedKey[]): Promise<void> {
+    assertHolds(actor, keys);
+    await this.apiKeys.suspend(keys.map(({ key_id }) => key_id));
+  }
+
+  /** Resumes a key if it is suspended. @throws key.not_found, access.grant_exceeds_own */
+  @Transactional()
+  async resume(actor: Actor, key_id: string): Promise<void> {
+    const { carrier_id, name } = await this.get(actor, key_id);
+    if (await this.apiKeys.resume(key_id, actor.session_id))
+      await this.events.record(actor, 'key.resumed', { id: key_id, carrier_id }, { name: { after: name } });
+  }
+
+  /** Returns the active keys that a user created, newest first. */
+  listCreated(user_id: string): Promise<CreatedKey[]> {
+    return this.apiKeys.listCreated(user_id);
+  }
+
+  private async get(actor: Actor, key_id: string): Promise<ApiKeyRecord> {
+    const key = await this.apiKeys.find(key_id, actor);
+    if (key === null) throw new AppError('key.not_found');
+    assertHolds(actor, [key]);
+    return key;
+  }
+
+  private async recordCreated(
+    actor: Actor,
+    { key_id, carrier_id, name, permissions, carrier_scope, expires_at }: ApiKeyRecord,
+  ): Promise<void> {
+    const changes = {
+      name: { after: name },
+      permissions: { after: permissions },
+      carrier_scope: { after: carrier_scope },
+      expires_at: { after: expires_at },
+    };
+    await this.events.record(actor, 'key.created', { id: key_id, carrier_id }, changes);
+  }
+
+  private recordUse(key_id: string, hash: Buffer, ip: string | null): void {
+    this.apiKeys.touch(key_id, ip).catch((error: unknown) => {
+      this.logger.warn(`could not record the use of an API key: ${(error as Error).message}`);
+      this.active.drop(hash);
+    });
+  }
+}
+
+/** The same rule as for users: an actor must not disable or enable a key with more permissions. */
+function assertHolds(actor: Actor, keys: Pick<ApiKeyRecord, 'permissions'>[]): void {
+  if (!keys.flatMap((key) => key.permissions).every((permission) => holds(actor.permissions, permission)))
+    throw new AppError('access.grant_exceeds_own');
+}

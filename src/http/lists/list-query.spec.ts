@@ -1,0 +1,168 @@
+import type { AppError } from '../errors/app-error';
+import { CursorCodec } from './cursor';
+import { type ListSpec, parseListQuery } from './list-query';
+
+const spec: ListSpec = {
+  name: 'things',
+  filter: {
+    fields: {
+      name: { type: 'text', meaning: 'name' },
+      state: { type: 'text', values: ['on', 'off'], meaning: 'state' },
+      role: { type: 'text', operators: ['eq', 'in'], meaning: 'role' },
+      seen: { type: 'boolean', meaning: 'seen' },
+      at: { type: 'time', nullable: true, meaning: 'time' },
+      ip: { type: 'address', nullable: true, meaning: 'address' },
+      id: { type: 'uuid', meaning: 'id' },
+    },
+    attributes: true,
+  },
+  sorts: { name: { type: 'text' }, at: { type: 'time', nullable: true } },
+  defaultSort: 'name',
+};
+const cursors = new CursorCodec(Buffer.alloc(32));
+const position = { value: 'ada', id: '018f0000-0000-7000-8000-000000000001' };
+
+/** Returns the parameters and the code of the error, or null. */
+function faultOf(query: Record<string, string>, owner = 'caller', list = spec): string | null {
+  try {
+    parseListQuery(query, list, owner, cursors);
+    return null;
+  } catch (error) {
+    const { code, extras } = error as AppError;
+    const fields = (extras.errors ?? []).map(({ parameter, code: fault }) => `${parameter} ${fault}`);
+    return [code, ...fields].join(', ');
+  }
+}
+
+describe('the query of a list', () => {
+  it.each(['per_page', 'page'])('accepts only plain positive numbers as %s (B12)', (parameter) => {
+    const wrong = [
+      '-1',
+      '0',
+      '1e2',
+      'NaN',
+      '10abc',
+      '[1]',
+      '1.5',
+      ' 1',
+      '1 ',
+      '+1',
+      '01',
+      '0x10',
+      '',
+      'null',
+      '１',
+      '∞',
+    ];
+    for (const value of [...wrong, '9223372036854775808'])
+      expect([value, faultOf({ [parameter]: value })]).toEqual([value, expect.stringContaining(parameter)]);
+    expect(faultOf({ [parameter]: '1' })).toBeNull();
+  });
+
+  it('limits the size and the depth of a page (B12)', () => {
+    expect(faultOf({ per_page: '501' })).toBe('request.invalid, per_page parameter.malformed');
+    for (const [page, per_page] of [
+      ['100001', '1'],
+      ['2001', '50'],
+      ['201', '500'],
+      ['9007199254740991', '1'],
+    ] as const)
+      expect(faultOf({ page, per_page })).toBe('page.too_deep');
+    expect(faultOf({ page: '200', per_page: '500' })).toBeNull();
+  });
+
+  it('accepts only the sorts of the list and the two directions (B8)', () => {
+    const sorts = [
+      'name desc',
+      'name,at',
+      'name--',
+      '1',
+      't.name',
+      'NAME',
+      'lower(name)',
+      'role',
+      'constructor',
+      ' name',
+      '',
+    ];
+    for (const value of [...sorts, '__proto__', 'toString', '(case when 1=1 then name else at end)'])
+      expect([value, faultOf({ order_by: value })]).toEqual([value, 'request.invalid, order_by parameter.malformed']);
+    for (const value of ['asc nulls first', 'asc;', 'ASC', 'desc,name', 'descending', '', ' asc', 'constructor'])
+      expect([value, faultOf({ order_dir: value })]).toEqual([value, 'request.invalid, order_dir parameter.malformed']);
+  });
+
+  it.each([
+    ...[
+      'name[$like]',
+      'name[]',
+      'name[$ne]',
+      'name.$ne',
+      'name__like',
+      'name_ilike',
+      'name_not',
+      'name_regex',
+      'name!',
+    ],
+    ...['name_gt', 'name_isnull', 'state_like', 'role_like', 'role_ne', 'seen_gt', 'id_like', 'id_gt', 'at_like'],
+    ...['ip_like', 'at_between', 'OR', 'and', 'attributes.a.b', 'attributes[a]', 'attributes', 'order_by[]', 'sort'],
+    ...['limit', 'offset', 'select', 'group_by', 'filter', 'constructor', '__proto__', 'lower(name)', 'name::text'],
+  ])('rejects the parameter %s (B10)', (parameter) => {
+    expect(faultOf({ [parameter]: 'abc' })).toBe(`request.invalid, ${parameter} parameter.unknown`);
+  });
+
+  it('reads the suffix of an attribute as part of its key (B10)', () => {
+    expect(faultOf({ 'attributes.a_ne': '1' })).toBeNull();
+  });
+
+  it('rejects thousands of parameters and deeply nested values in one pass (B23)', () => {
+    const deep = 1_000_000;
+    expect(faultOf({ filter: '('.repeat(deep) })).toBe('request.invalid, filter parameter.unknown');
+    expect(faultOf({ [`and${'[and]'.repeat(deep)}`]: '1' })).toContain('parameter.unknown');
+    expect(faultOf({ name: 'a '.repeat(deep) })).toBe('request.invalid, name parameter.malformed');
+    const many = Object.fromEntries(Array.from({ length: 3_000 }, (_, index) => [`attributes.k${index}`, '1']));
+    expect(faultOf(many)).toContain('request.invalid');
+  });
+});
+
+describe('a cursor', () => {
+  const query = { order_by: 'name', state: 'on' };
+  const cursor = parseListQuery(query, spec, 'caller', cursors).cursorAfter(position);
+
+  it('continues the same list of the same caller', () => {
+    expect(parseListQuery({ ...query, cursor }, spec, 'caller', cursors).after).toEqual(position);
+    // A cursor contains no page size.
+    expect(faultOf({ ...query, cursor, per_page: '3' })).toBeNull();
+  });
+
+  it('is rejected with any changed character (B12)', () => {
+    for (let index = 0; index < cursor.length; index++) {
+      const changed = `${cursor.slice(0, index)}${cursor[index] === 'A' ? 'B' : 'A'}${cursor.slice(index + 1)}`;
+      expect([index, faultOf({ ...query, cursor: changed })]).toEqual([index, 'page.cursor_invalid']);
+    }
+    const [payload = '', signature = ''] = cursor.split('.');
+    const forged = Buffer.from(JSON.stringify(["x') or 1=1--", position.id])).toString('base64url');
+    for (const other of [
+      payload,
+      `${payload}.`,
+      `.${signature}`,
+      `${forged}.${signature}`,
+      forged,
+      `${cursor}.`,
+      `${cursor}=`,
+      'a',
+      '.',
+      '..',
+    ])
+      expect([other, faultOf({ ...query, cursor: other })]).toEqual([other, 'page.cursor_invalid']);
+    expect(faultOf({ ...query, cursor: 'a'.repeat(1_025) })).toBe('request.invalid, cursor parameter.malformed');
+  });
+
+  it('is rejected with another filter, sort, caller or list, and beside a page number (B12)', () => {
+    for (const other of [{ order_by: 'name' }, { ...query, state: 'off' }, { ...query, order_by: 'at' }])
+      expect(faultOf({ ...other, cursor })).toBe('page.cursor_invalid');
+    expect(faultOf({ ...query, cursor, order_dir: 'asc' })).toBe('page.cursor_invalid');
+    expect(faultOf({ ...query, cursor }, 'another caller')).toBe('page.cursor_invalid');
+    expect(faultOf({ ...query, cursor }, 'caller', { ...spec, name: 'other things' })).toBe('page.cursor_invalid');
+    expect(faultOf({ ...query, cursor, page: '1' })).toBe('request.invalid, page parameter.conflict');
+  });
+});

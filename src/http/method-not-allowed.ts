@@ -1,0 +1,42 @@
+import { METHODS } from 'node:http';
+import type { FastifyInstance, RouteOptions } from 'fastify';
+import { AppError } from './errors/app-error';
+
+/** Methods that keep their body parsing. All others are registered without a body. */
+const standard = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE']);
+/** All methods that Node parses, except CONNECT, which has no path. */
+const all = METHODS.filter((method) => method !== 'CONNECT');
+
+/**
+ * Responds to a wrong method on an existing path with 405 and `Allow` (RFC 9110 §15.5.6).
+ * HEAD on a GET route of the API also gets 405: a route responds only to the methods it declares.
+ * Call it before routes are added, and `register` after.
+ */
+export function addMethodNotAllowed(fastify: FastifyInstance): { register: () => void } {
+  const known = new Map<string, Set<string>>();
+  fastify.addHook('onRoute', ({ url, method }: RouteOptions) => {
+    const methods = known.get(url) ?? new Set<string>();
+    for (const one of [method].flat()) methods.add(one);
+    known.set(url, methods);
+  });
+  return {
+    register: () => {
+      // Without `hasBody: false` Fastify rejects a QUERY without a content type before the routing.
+      for (const method of all.filter((one) => !standard.has(one)))
+        fastify.addHttpMethod(method, { hasBody: false, overrideExisting: true });
+      for (const [url, methods] of [...known]) {
+        if (url === '*') continue;
+        const missing = all.filter((method) => !methods.has(method));
+        const allow = [...methods].sort().join(', ');
+        if (missing.length === 0) continue;
+        fastify.route({
+          method: missing,
+          url,
+          handler: () => {
+            throw new AppError('request.method_not_allowed', { headers: { allow } });
+          },
+        });
+      }
+    },
+  };
+}

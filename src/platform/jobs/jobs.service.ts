@@ -1,0 +1,195 @@
+import { EventEmitter } from 'node:events';
+import {
+  Inject,
+  Injectable,
+  Logger,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+  type OnModuleDestroy,
+} from '@nestjs/common';
+import {
+  type CronItem,
+  parseCronItems,
+  type Runner,
+  run,
+  type TaskList,
+  type WorkerEvents,
+  Logger as WorkerLogger,
+  type WorkerPool,
+} from 'graphile-worker';
+import type { ClientBase } from 'pg';
+import { runsJobs } from '../instance';
+import { LoggedError } from '../log/log';
+import { CONFIG, type Config } from '../config/config';
+import { monitored, requestTimeouts } from '../database/data-source';
+import { showPool } from '../database/database.metrics';
+import { MetricsService } from '../metrics/metrics.service';
+import { JobsPool } from './jobs-pool';
+import { jobAge, jobsQueued } from './jobs.metrics';
+import { type Job, JobsRepository } from './jobs.repository';
+
+/**
+ * Runs one job. If it throws, the job is retried with exponential back-off. A job that takes more
+ * than five minutes is considered abandoned and runs again.
+ */
+export type JobHandler = (payload: Record<string, unknown>) => Promise<void>;
+
+/** Time for running jobs to end when the service stops. Unfinished jobs return to the queue. */
+const stopTimeoutMs = 4_000;
+/** A job that is locked for longer is considered abandoned by a killed process. */
+const abandonedAfterSeconds = 300;
+const releaseEveryMs = 60_000;
+const probeEveryMs = 5_000;
+
+/**
+ * Runs work that must survive a crash of this process. Jobs are stored in PostgreSQL, in the
+ * transaction of the change that enqueues them.
+ */
+@Injectable()
+export class JobsService implements OnApplicationBootstrap, OnModuleDestroy, OnApplicationShutdown {
+  private readonly logger = new Logger(JobsService.name);
+  private readonly handlers = new Map<string, JobHandler>();
+  private readonly recurring: CronItem[] = [];
+  private pool: JobsPool | null = null;
+  private runner: Runner | null = null;
+  private workers: WorkerPool | null = null;
+  private stopped: Promise<void> | null = null;
+  private release: NodeJS.Timeout | undefined;
+
+  constructor(
+    @Inject(CONFIG) private readonly config: Config,
+    private readonly jobs: JobsRepository,
+    metrics: MetricsService,
+  ) {
+    metrics.beforeScrape(() => this.pool !== null && showPool('jobs', this.pool));
+    metrics.sample(
+      [jobsQueued, jobAge],
+      () => this.jobs.countByState(),
+      (rows) =>
+        rows.forEach(({ task, state, count, age_seconds }) => {
+          jobsQueued.set({ task, state }, count);
+          jobAge.set({ task, state }, age_seconds);
+        }),
+    );
+  }
+
+  /** Registers the handler for the jobs of a name. Call it when a module starts. */
+  handle(name: string, handler: JobHandler): void {
+    this.handlers.set(name, handler);
+  }
+
+  /**
+   * Registers a recurring job. Call it when a module starts.
+   * All instances together enqueue the job once per scheduled time, and never run it twice at once.
+   * A failed job is retried. A time at which no instance was running is skipped.
+   * @param when crontab expression in UTC: `7 * * * *` is seven minutes past each hour
+   */
+  every(when: string, name: string, handler: () => Promise<void>): void {
+    this.handle(name, handler);
+    const options = { queueName: name, jobKey: name, jobKeyMode: 'preserve_run_at' as const, maxAttempts: 5 };
+    this.recurring.push({ task: name, match: when, options });
+  }
+
+  /** Enqueues a job. It runs after the current transaction commits, and not after a rollback. */
+  async enqueue(name: string, payload: Record<string, unknown>, key?: string): Promise<void> {
+    await this.jobs.add(name, [key === undefined ? { payload } : { payload, key }], 0);
+  }
+
+  /**
+   * Enqueues jobs of a name. A delayed job is skipped if a job with the same key runs earlier.
+   * @param priority of the jobs that are due, those with the lowest number run first
+   */
+  async enqueueMany(name: string, jobs: Job[], priority = 0): Promise<void> {
+    await this.jobs.add(name, jobs, priority);
+  }
+
+  /** Cancels the waiting jobs with these keys. */
+  async cancel(keys: string[]): Promise<void> {
+    await this.jobs.remove(keys);
+  }
+
+  /** Cancels the waiting jobs whose key contains one of these ids as its second part. */
+  async cancelOf(ids: string[]): Promise<void> {
+    await this.jobs.removeOf(ids);
+  }
+
+  /**
+   * Schedules a waiting or failed job to run now and resets its attempts. Returns false if the job
+   * is running or has ended.
+   */
+  runNow(job_id: string): Promise<boolean> {
+    return this.jobs.runNow(job_id);
+  }
+
+  /** Runs jobs. With several workers, only worker 1 runs jobs. */
+  async onApplicationBootstrap(): Promise<void> {
+    if (!runsJobs) return;
+    this.pool = new JobsPool({
+      connectionString: this.config.DATABASE_DIRECT_URL,
+      max: 4,
+      application_name: 'carrier-identity jobs',
+      ...monitored(),
+      ...requestTimeouts,
+    });
+    const onError = (error: Error) => this.logger.warn(`jobs: lost a connection: ${error.message}`);
+    this.pool.on('error', onError).on('connect', (client) => client.on('error', onError));
+    const events = new EventEmitter() as WorkerEvents;
+    events.on('pool:create', ({ workerPool }) => {
+      this.workers = workerPool;
+    });
+    events.on('pool:listen:success', ({ client }) => probe(client));
+    this.runner = await run({
+      events,
+      pgPool: this.pool,
+      taskList: Object.fromEntries(this.handlers) as TaskList,
+      parsedCronItems: parseCronItems(this.recurring),
+      concurrency: 3,
+      pollInterval: 2_000,
+      noHandleSignals: true,
+      logger: this.workerLogger(),
+    });
+    this.release = setInterval(() => void this.releaseAbandoned(), releaseEveryMs).unref();
+    this.runner.promise.catch((error: unknown) => this.logger.error(`jobs: stopped: ${String(error)}`));
+  }
+
+  /** Stops taking jobs while running requests finish. */
+  onModuleDestroy(): void {
+    clearInterval(this.release);
+    this.stopped = this.stopWorkers();
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.stopped;
+    await this.pool?.end();
+  }
+
+  private async releaseAbandoned(): Promise<void> {
+    await this.jobs
+      .releaseAbandoned(abandonedAfterSeconds)
+      .catch((error: unknown) => this.logger.warn(`jobs: ${String(error)}`));
+  }
+
+  /** Stops the workers. A hanging job neither delays the shutdown nor stays locked afterwards. */
+  private async stopWorkers(): Promise<void> {
+    const force = async () => this.workers?.forcefulShutdown('the service stops');
+    const timer = setTimeout(() => void force().catch(() => undefined), stopTimeoutMs);
+    await this.runner?.stop().catch(() => undefined);
+    clearTimeout(timer);
+  }
+
+  /** Logs only the first line of errors: further lines contain the payload of failed jobs. */
+  private workerLogger(): WorkerLogger {
+    return new WorkerLogger(() => (level, message, { job, error } = {}) => {
+      if (String(level) !== 'error') return;
+      const msg = `jobs: ${message.split('\n')[0]?.slice(0, 300) ?? ''}`;
+      const fields = error instanceof LoggedError ? error.fields : {};
+      this.logger.warn({ msg, job_id: (job as { id: string } | undefined)?.id, ...fields });
+    });
+  }
+}
+
+/** Probes the connection that listens for new jobs. Closes connections that are silent for 16 s. */
+function probe(client: ClientBase): void {
+  const query = () => client.query('select 1').then(() => probe(client));
+  setTimeout(() => void query().catch(() => undefined), probeEveryMs).unref();
+}

@@ -1,0 +1,56 @@
+import { Injectable } from '@nestjs/common';
+import { Transactional } from '@nestjs-cls/transactional';
+import type { Actor } from '../../access/actor';
+import { AppError } from '../../http/errors/app-error';
+import type { ListQuery } from '../../http/lists/list-query';
+import type { Page } from '../../http/lists/page';
+import { EventsService } from '../../audit/events.service';
+import { MetricsService } from '../../platform/metrics/metrics.service';
+import { JobsService } from '../../platform/jobs/jobs.service';
+import { type MailResponse, toMailResponse } from './mails.dto';
+import { mailStates } from './mail-list';
+import { MailsRepository } from './mails.repository';
+import { mailsUnsent } from './user-mails.metrics';
+
+/** Lists and retries mails that are not sent yet. */
+@Injectable()
+export class MailsService {
+  constructor(
+    private readonly mails: MailsRepository,
+    private readonly jobs: JobsService,
+    private readonly events: EventsService,
+    metrics: MetricsService,
+  ) {
+    metrics.sample(
+      [mailsUnsent],
+      () => this.mails.countByState(),
+      (rows) => {
+        for (const state of mailStates) mailsUnsent.set({ state }, 0);
+        rows.forEach(({ state, count }) => mailsUnsent.set({ state }, count));
+      },
+    );
+  }
+
+  /** Returns one page of the mails to users within the actor's scope. */
+  async list(actor: Actor, query: ListQuery): Promise<Page<MailResponse>> {
+    const page = await this.mails.list(actor, query);
+    return { ...page, items: page.items.map(toMailResponse) };
+  }
+
+  /**
+   * Sends a waiting or failed mail now. If the limit of its address delayed the mail, the job
+   * checks the limit again and may delay the mail again (E13).
+   * @throws mail.not_found, mail.being_sent
+   */
+  @Transactional()
+  async retry(actor: Actor, mail_id: string): Promise<MailResponse> {
+    const mail = await this.mails.find(mail_id, actor);
+    if (mail === null) throw new AppError('mail.not_found');
+    if (!(await this.jobs.runNow(mail_id))) throw new AppError('mail.being_sent');
+    const { user_id, carrier_id, kind } = mail;
+    const changes = { mail_id: { after: mail_id }, kind: { after: kind } };
+    await this.events.record(actor, 'mail.retried', { type: 'user', id: user_id, carrier_id }, changes);
+    const retried = await this.mails.find(mail_id, actor);
+    return toMailResponse(retried ?? mail);
+  }
+}

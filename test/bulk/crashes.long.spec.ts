@@ -1,0 +1,169 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Cluster } from '../support/cluster';
+import { importRow } from '../support/imports';
+import { addManyUsers } from '../support/many-users';
+import type { TestAnswer } from '../support/service';
+import type { ServiceProcess } from '../support/service-process';
+import { until } from '../support/until';
+
+jest.setTimeout(3_600_000);
+
+/** Number of kills of each test. A longer run sets KILLS. */
+const kills = Number(process.env['KILLS'] ?? 8);
+/** Many batches, so that most kills interrupt work. */
+const many = 12_000;
+/** Longer than a batch, so that a kill hits before, within and after a transaction. */
+const killWithinMs = 700;
+
+/** The progress of an operation, as stored. */
+interface Progress {
+  processed: number;
+  finished_at: Date | null;
+}
+
+describe('work on many users whose process is killed at random moments', () => {
+  let cluster: Cluster;
+  let instance: ServiceProcess;
+  let token: string;
+  beforeAll(async () => {
+    cluster = await Cluster.create();
+    instance = await cluster.start();
+    token = await cluster.login(instance);
+    await addManyUsers(cluster, many, 'many');
+  });
+  afterAll(() => cluster.close());
+
+  const one = async <Row>(text: string, values: unknown[] = []) => (await cluster.rows<Row>(text, values))[0] as Row;
+  const progressOf = (operation_id: string) =>
+    one<Progress>('select * from operations where operation_id = $1', [operation_id]);
+
+  it('is done in requests for all users or none, and for each once on retry (F1, F2)', async () => {
+    const users = 1_000;
+    const doneTo = (carrier: string) =>
+      one<{ done: number }>(
+        `
+          select
+            count(*) filter (where deleted_at is not null or locale = 'fr')::integer as done,
+            sum(version - 1)::integer as steps,
+            (select count(*)::integer from events where carrier_id = $1 and target_type = 'user') as events
+          from users
+          where carrier_id = $1`,
+        [carrier],
+      );
+    const all = { done: users, steps: users, events: users };
+    const none = { done: 0, steps: 0, events: 0 };
+    const requests: [carrier: string, method: string][] = [];
+    const send = ([carrier, method]: [string, string]): Promise<TestAnswer> =>
+      instance.send(method, `/user/all?carrier_id=${carrier}`, {
+        token,
+        headers: { 'idempotency-key': carrier },
+        ...(method === 'PATCH' ? { body: { locale: 'fr' } } : {}),
+      });
+    for (let round = 0; round < kills; round++) {
+      const both = ['PATCH', 'DELETE'].map((method): [string, string] => [randomUUID(), method]);
+      for (const [carrier] of both) await addManyUsers(cluster, users, carrier);
+      requests.push(...both);
+      const next = await cluster.start();
+      const answers = Promise.allSettled(both.map(send));
+      await delay(Math.random() * killWithinMs);
+      await instance.kill();
+      await answers;
+      instance = next;
+    }
+    // PostgreSQL ends the work of a killed process.
+    const busy = `
+      select 1 from pg_stat_activity
+      where datname = current_database() and state <> 'idle' and pid <> pg_backend_pid()`;
+    await until(async () => (await cluster.rows(busy)).length === 0);
+    for (const [carrier] of requests) expect([all, none]).toContainEqual(await doneTo(carrier));
+    for (const request of requests) {
+      let answer = await send(request);
+      await until(async () => {
+        // The claim of the killed process lasts for seconds.
+        if (answer.body.code === 'idempotency.in_progress') answer = await send(request);
+        return answer.status === 200;
+      }, 60_000);
+      expect(answer.body).toMatchObject({ matched: users, changed: users });
+      expect(await doneTo(request[0])).toEqual(all);
+    }
+  });
+
+  it('is done in operations for each user once: changes, deletions, their undo and imports (F1, F2)', async () => {
+    let killed = 0;
+    /** Kills the process repeatedly until the operation ends, and checks its result. */
+    const survive = async (answer: Promise<TestAnswer>, event_type: string, killsWanted: number, failed = 0) => {
+      const { operation_id } = (await answer).body;
+      while (killed < killsWanted && (await progressOf(operation_id)).finished_at === null) {
+        await delay(Math.random() * killWithinMs);
+        await instance.kill();
+        const at = await progressOf(operation_id);
+        instance = cluster.spawn();
+        if (at.finished_at !== null) continue;
+        killed++;
+        await until(async () => {
+          const { processed, finished_at } = await progressOf(operation_id);
+          return processed > at.processed || finished_at !== null;
+        }, 120_000);
+      }
+      await until(async () => (await progressOf(operation_id)).finished_at !== null, 300_000);
+      await instance.ready();
+      const changed = many - failed;
+      expect(await progressOf(operation_id)).toMatchObject({
+        ...{ status: 'done', total: many, processed: many, changed, unchanged: 0, skipped_count: failed },
+      });
+      expect(await cluster.rows('select 1 from operation_batches')).toEqual([]);
+      const kept = await cluster.rows('select 1 from operation_skipped where operation_id = $1', [operation_id]);
+      expect(kept).toHaveLength(failed);
+      const events = await one(
+        `
+          select
+            count(*)::integer as events, count(distinct target_id)::integer as users,
+            count(*) filter (where coalesce(target_version, users.version) = users.version)::integer as newest
+          from events
+          join users on user_id = target_id
+          where operation_id = $1 and event_type = $2`,
+        [operation_id, event_type],
+      );
+      expect(events).toEqual({ events: changed, users: changed, newest: changed });
+      return operation_id as string;
+    };
+    const contents = () =>
+      one(`
+        select md5(string_agg(restored::text, ';' order by user_id))
+        from (
+          select
+            user_id, status, roles, locale, timezone, attributes, allowed_ips, must_change_password, deleted_at
+          from users
+          where carrier_id = 'many'
+        ) restored`);
+    const before = await contents();
+    const send = (method: string, path: string, body?: unknown, headers = {}) =>
+      instance.send(method, path, { token, body, headers });
+    const undo = (operation_id: string) => send('POST', `/user/operation/${operation_id}/undo`);
+    const path = '/user/all?carrier_id=many';
+    for (let round = 0; killed < kills; round++) {
+      const share = (operation: number) => (round === 0 ? Math.ceil((kills * operation) / 5) : kills);
+      const change = { locale: 'fr', attributes: { number: null, round } };
+      const changed = await survive(send('PATCH', path, change), 'user.changed', share(1));
+      await survive(undo(changed), 'user.changed', share(2));
+      expect(await contents()).toEqual(before);
+      const deleted = await survive(send('DELETE', path), 'user.deleted', share(3));
+      await survive(undo(deleted), 'user.restored', share(4));
+      expect(await contents()).toEqual(before);
+      // Every thousandth row is malformed, or has the name of another row.
+      const password_hash = '5f4dcc3b5aa765d61d8327deb882cf99';
+      const rows = Array.from({ length: many }, (_, i) => {
+        const name = i % 1_000 === 7 ? '!!!' : i % 1_000 === 8 ? `round${round}-1` : `round${round}-${i}`;
+        return JSON.stringify(importRow(name, i % 400 === 5 ? { password_hash } : {}));
+      });
+      const file = send('POST', '/user/import', rows.join('\n'), { 'content-type': 'application/x-ndjson' });
+      await survive(file, 'user.created', share(5), (many / 1_000) * 2);
+      const hashes = await one(
+        `select count(*)::integer as hashes from credentials join users using (user_id) where name like $1`,
+        [`round${round}-%`],
+      );
+      expect(hashes).toEqual({ hashes: many / 400 });
+    }
+  });
+});

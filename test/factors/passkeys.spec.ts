@@ -1,0 +1,431 @@
+import { createHash } from 'node:crypto';
+import type { Browser } from 'playwright-core';
+import { openBrowser } from '../support/browser';
+import {
+  addPasskey,
+  loginWithPasskey,
+  optionsOf,
+  PasskeyBrowser,
+  type PasskeyHolder,
+  passkeyHolder,
+  type PasskeyJson,
+  signLogin,
+} from '../support/passkeys';
+import { password, type TestAnswer, TestService } from '../support/service';
+import { decode } from '../support/tokens';
+
+const userVerifiedFlag = 0b100;
+const subdomain = 'http://app.localhost:3000';
+
+describe('passkeys', () => {
+  let service: TestService;
+  let browser: Browser;
+  let device: PasskeyBrowser;
+  let user: PasskeyHolder;
+  beforeAll(async () => {
+    service = await TestService.start({ WEBAUTHN_ORIGINS: `http://localhost:3000,${subdomain}` });
+    browser = await openBrowser();
+  });
+  afterAll(async () => {
+    await browser.close();
+    await service.close();
+  });
+  beforeEach(async () => {
+    device = await PasskeyBrowser.open(browser);
+    user = await passkeyHolder(service, device);
+  });
+  afterEach(() => device.close());
+
+  const login = (challenge: string, passkey: PasskeyJson, ip?: string): Promise<TestAnswer> =>
+    service.post('/auth/passkey/login', { body: { challenge, passkey }, ...(ip === undefined ? {} : { ip }) });
+  const verdict = ({ status, body }: TestAnswer) => [status, body.code ?? body.user.user_id];
+  const unknown = [401, 'auth.passkey_unknown'];
+  const invalidChallenge = [401, 'auth.challenge_invalid'];
+  const goesBack = () =>
+    service.rows<{ changes: object }>(
+      `select changes from events where event_type = 'factor.counter_went_back' and target_id = $1`,
+      [user.user_id],
+    );
+
+  const sessionOf = async (token: string) => (await service.post('/auth/check-token', { token })).body.session;
+  const factorsOf = async (token: string) => (await service.get('/auth/factor/list', { token })).body;
+  const passwordStep = async (): Promise<string> => {
+    const { status, body } = await service.post('/auth/login', { body: { login: user.name, password } });
+    expect([status, body.code, body.factors]).toEqual([
+      401,
+      'auth.second_factor_required',
+      ['passkey', 'recovery_code'],
+    ]);
+    return body.challenge;
+  };
+
+  it('limits the tokens of a login with a passkey to permissions of its user (J30)', async () => {
+    const loginWith = async (permissions: string[]) => {
+      const { options, challenge } = await optionsOf(service, '/auth/passkey/options');
+      const body = { challenge, passkey: await device.get(options), permissions };
+      return service.post('/auth/passkey/login', { body });
+    };
+    const refused = await loginWith(['user:read']);
+    expect([refused.status, refused.body.code]).toEqual([400, 'auth.scope_exceeded']);
+    const { status, body } = await loginWith([]);
+    expect([status, decode(body.access_token)['permissions']]).toEqual([200, []]);
+    expect(decode(body.access_token)).not.toHaveProperty('roles');
+  });
+
+  it('enrols a discoverable passkey, which returns recovery codes and ends the other sessions (M9)', async () => {
+    const { token, name } = await service.loginAs();
+    const other = await service.login(name);
+    const { options } = await optionsOf(service, '/auth/factor/passkey/options', { token });
+    expect(options).toMatchObject({
+      rp: { id: 'localhost', name: 'carrier-identity' },
+      attestation: 'none',
+      authenticatorSelection: { residentKey: 'required', requireResidentKey: true, userVerification: 'required' },
+      timeout: 300_000,
+    });
+    const added = await addPasskey(service, await PasskeyBrowser.open(browser), token, 'Work laptop');
+    expect(added.status).toBe(201);
+    expect(added.body).toMatchObject({ kind: 'passkey', name: 'Work laptop', confirmed: true, last_used_at: null });
+    expect(new Set(added.body.recovery_codes).size).toBe(10);
+    expect((await service.post('/auth/check-token', { token: other.token })).status).toBe(401);
+    expect((await sessionOf(token)).amr).toEqual(['pwd', 'hwk', 'user', 'mfa']);
+  });
+
+  it('does not enrol a passkey of the same device twice, and returns no second recovery codes', async () => {
+    await expect(addPasskey(service, device, user.token)).rejects.toThrow(/InvalidStateError/);
+    const second = await PasskeyBrowser.open(browser);
+    const added = await addPasskey(service, second, user.token, 'Phone');
+    expect([added.status, added.body.recovery_codes]).toEqual([201, undefined]);
+    await second.close();
+    const { items, recovery_codes_left } = await factorsOf(user.token);
+    expect(items.map(({ name }: { name: string }) => name)).toEqual(['Laptop', 'Phone']);
+    expect(recovery_codes_left).toBe(10);
+  });
+
+  it('logs in without name and password, from the autofill of a field', async () => {
+    const { options, challenge } = await optionsOf(service, '/auth/passkey/options');
+    expect(options).toMatchObject({ rpId: 'localhost', allowCredentials: [], userVerification: 'required' });
+    const passkey = await device.get(options, 'conditional');
+    const { status, body } = await service.post('/auth/passkey/login', { body: { challenge, passkey } });
+    expect([status, body.user?.user_id]).toEqual([200, user.user_id]);
+    expect((await sessionOf(body.access_token)).amr).toEqual(['hwk', 'user', 'mfa']);
+    expect((await factorsOf(body.access_token)).items[0].last_used_at).not.toBeNull();
+  });
+
+  it('completes a login with the password, once', async () => {
+    const challenge = await passwordStep();
+    const path = '/auth/second-factor/passkey-options';
+    const asked = await optionsOf(service, path, { body: { challenge } });
+    expect(asked.challenge).toBe(challenge);
+    const ids = (asked.options['allowCredentials'] as { id: string }[]).map(({ id }) => id);
+    expect(ids).toHaveLength(1);
+    const passkey = await device.get(asked.options);
+    const { status, body } = await service.post('/auth/second-factor', { body: { challenge, passkey } });
+    expect([status, body.user?.user_id]).toEqual([200, user.user_id]);
+    expect((await sessionOf(body.access_token)).amr).toEqual(['pwd', 'hwk', 'user', 'mfa']);
+    const replayed = await service.post('/auth/second-factor', { body: { challenge, passkey } });
+    expect([replayed.status, replayed.body.code]).toEqual([401, 'auth.challenge_invalid']);
+    const late = await service.post(path, { body: { challenge } });
+    expect([late.status, late.body.code]).toEqual([401, 'auth.challenge_invalid']);
+  });
+
+  it('renews the authentication of a session, once per challenge', async () => {
+    const { token } = user;
+    await service.rows(`update sessions set auth_time = now() - interval '1 day' where session_id = $1`, [
+      user.session_id,
+    ]);
+    const stale = await service.post('/auth/factor/recovery-codes', { token });
+    expect([stale.status, stale.body.code]).toEqual([401, 'auth.reauthentication_required']);
+    const { options, challenge } = await optionsOf(service, '/auth/reauthenticate/options', { token });
+    const body = { challenge, passkey: await device.get(options) };
+    const renewed = await service.post('/auth/reauthenticate', { token, body });
+    expect(renewed.status).toBe(200);
+    expect((await service.post('/auth/factor/recovery-codes', { token })).status).toBe(200);
+    const replayed = await service.post('/auth/reauthenticate', { token, body });
+    expect([replayed.status, replayed.body.code]).toEqual([401, 'auth.challenge_invalid']);
+  });
+
+  it('accepts exactly a passkey with its challenge, or another proof, for a reauthentication', async () => {
+    const { token } = user;
+    const asked = await optionsOf(service, '/auth/reauthenticate/options', { token });
+    const passkey = await device.get(asked.options);
+    const pointers: unknown[] = [];
+    for (const body of [{ passkey }, { challenge: asked.challenge, code: '123456' }, { challenge: asked.challenge }]) {
+      const answer = await service.send('POST', '/auth/reauthenticate', { token, body });
+      pointers.push([answer.status, answer.body.errors?.[0]?.pointer]);
+    }
+    expect(pointers).toEqual([
+      [400, '/challenge'],
+      [400, '/challenge'],
+      [400, ''],
+    ]);
+  });
+
+  it('reports a passkey that may be copied to other devices as a software key', async () => {
+    const synced = await PasskeyBrowser.open(browser, undefined, true);
+    await passkeyHolder(service, synced);
+    const { status, body } = await loginWithPasskey(service, synced);
+    await synced.close();
+    expect([status, (await sessionOf(body.access_token)).amr]).toEqual([200, ['swk', 'user', 'mfa']]);
+  });
+
+  it('names the product that keeps a passkey, if it is known', async () => {
+    expect((await factorsOf(user.token)).items[0]).not.toHaveProperty('provider');
+    await service.rows('update second_factors set aaguid = $1 where factor_id = $2', [
+      'ea9b8d66-4d01-1d21-3ce4-b6b48cb575d4',
+      user.factor_id,
+    ]);
+    expect((await factorsOf(user.token)).items[0].provider).toBe('Google Password Manager');
+  });
+
+  it('logs a locked user in, and keeps the lockout of passwords', async () => {
+    const wrong = (): Promise<TestAnswer> =>
+      service.post('/auth/login', { body: { login: user.name, password: 'wrong' }, ip: '203.0.113.1' });
+    for (let failures = 0; failures < 5; failures++) expect((await wrong()).status).toBe(401);
+    expect((await wrong()).status).toBe(429);
+    expect((await loginWithPasskey(service, device, '203.0.113.2')).status).toBe(200);
+    expect((await wrong()).status).toBe(429);
+  });
+
+  it('restricts the session of a user who must change the password', async () => {
+    await service.rows('update users set must_change_password = true where user_id = $1', [user.user_id]);
+    const { status, body } = await loginWithPasskey(service, device);
+    expect([status, body.user?.must_change_password]).toEqual([200, true]);
+    const list = await service.get('/auth/factor/list', { token: body.access_token });
+    expect([list.status, list.body.code]).toEqual([403, 'auth.password_change_required']);
+  });
+
+  it('rejects, records and mails a signature counter that goes back (M13)', async () => {
+    expect(verdict(await loginWithPasskey(service, device))).toEqual([200, user.user_id]);
+    const [{ credentialId, signCount }] = (await device.credentials()) as [{ credentialId: string; signCount: number }];
+    await device.setCounter(credentialId, 0);
+    expect(verdict(await loginWithPasskey(service, device))).toEqual(unknown);
+    expect(await goesBack()).toEqual([
+      { changes: { factor_id: { after: user.factor_id }, counter: { before: signCount, after: 1 } } },
+    ]);
+    await service.mailbox.take(user.email, /passkey/i);
+    await device.setCounter(credentialId, signCount);
+    expect(verdict(await loginWithPasskey(service, device))).toEqual([200, user.user_id]);
+  });
+
+  it('neither records nor mails a lower counter without a right signature (M13)', async () => {
+    await loginWithPasskey(service, device);
+    const { challenge, passkey } = await signLogin(service, device);
+    const data = Buffer.from(passkey.response['authenticatorData'] as string, 'base64url');
+    data.writeUInt32BE(1, 33);
+    const forged = { ...passkey, response: { ...passkey.response, authenticatorData: data.toString('base64url') } };
+    expect(verdict(await login(challenge, forged))).toEqual(unknown);
+    expect(await goesBack()).toEqual([]);
+    expect(verdict(await login(challenge, passkey))).toEqual([200, user.user_id]);
+  });
+
+  it('accepts a response once, also of 20 concurrent requests and without a counter', async () => {
+    await service.rows('update second_factors set signature_counter = 0 where user_id = $1', [user.user_id]);
+    const { challenge, passkey } = await signLogin(service, device);
+    const answers = await Promise.all(Array.from({ length: 20 }, () => login(challenge, passkey)));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    expect(answers.filter(({ body }) => body.code === 'auth.challenge_invalid')).toHaveLength(19);
+  });
+
+  it('rejects a challenge of another purpose, user, session or login', async () => {
+    const { token } = user;
+    const second = await service.login(user.name).catch(() => null);
+    expect(second).toBeNull();
+    const firstStep = async () =>
+      (await service.post('/auth/login', { body: { login: user.name, password } })).body.challenge as string;
+    const [one, other] = [await firstStep(), await firstStep()];
+    const options = {
+      enrollment: await optionsOf(service, '/auth/factor/passkey/options', { token }),
+      login: await optionsOf(service, '/auth/passkey/options'),
+      step: await optionsOf(service, '/auth/second-factor/passkey-options', { body: { challenge: one } }),
+      again: await optionsOf(service, '/auth/reauthenticate/options', { token }),
+    };
+    const sign = ({ options: { challenge } }: { options: Record<string, unknown> }) =>
+      device.get({ ...options.login.options, challenge });
+    const [enrollment, named, step, again] = [
+      await sign(options.enrollment),
+      await sign(options.login),
+      await sign(options.step),
+      await sign(options.again),
+    ];
+    for (const { challenge } of [options.enrollment, options.again])
+      for (const passkey of [enrollment, again])
+        expect(verdict(await login(challenge, passkey))).toEqual(invalidChallenge);
+    expect(verdict(await login(options.login.challenge, step))).toEqual(unknown);
+    for (const passkey of [enrollment, named, again])
+      expect(verdict(await service.post('/auth/second-factor', { body: { challenge: one, passkey } }))).toEqual(
+        unknown,
+      );
+    expect(verdict(await service.post('/auth/second-factor', { body: { challenge: other, passkey: step } }))).toEqual(
+      unknown,
+    );
+    expect((await service.post('/auth/second-factor', { body: { challenge: one, passkey: step } })).status).toBe(200);
+    for (const [{ challenge }, passkey] of [
+      [options.login, named],
+      [options.enrollment, enrollment],
+    ] as const) {
+      const answer = await service.post('/auth/reauthenticate', { token, body: { challenge, passkey } });
+      expect(verdict(answer)).toEqual(invalidChallenge);
+    }
+    const stranger = await service.loginAs();
+    const body = { challenge: options.again.challenge, passkey: again };
+    expect(verdict(await service.post('/auth/reauthenticate', { token: stranger.token, body }))).toEqual(
+      invalidChallenge,
+    );
+    const session = (await loginWithPasskey(service, device)).body.access_token as string;
+    expect(verdict(await service.post('/auth/reauthenticate', { token: session, body }))).toEqual(invalidChallenge);
+  });
+
+  it('rejects a passkey of another user in the second step and in a session', async () => {
+    const attacker = await PasskeyBrowser.open(browser);
+    const { token } = await passkeyHolder(service, attacker);
+    const { challenge } = (await service.post('/auth/login', { body: { login: user.name, password } })).body;
+    const { options } = await optionsOf(service, '/auth/second-factor/passkey-options', { body: { challenge } });
+    const passkey = await attacker.get({ ...options, allowCredentials: [] });
+    expect(verdict(await service.post('/auth/second-factor', { body: { challenge, passkey } }))).toEqual(unknown);
+    const again = await optionsOf(service, '/auth/reauthenticate/options', { token: user.token });
+    const body = {
+      challenge: again.challenge,
+      passkey: await attacker.get({ ...again.options, allowCredentials: [] }),
+    };
+    expect(verdict(await service.post('/auth/reauthenticate', { token: user.token, body }))).toEqual(unknown);
+    expect(verdict(await service.post('/auth/reauthenticate', { token, body }))).toEqual(invalidChallenge);
+    await attacker.close();
+  });
+
+  it('rejects a response of a page on another origin, as for a phishing proxy', async () => {
+    const asked = await optionsOf(service, '/auth/passkey/options');
+    await device.goto('http://localhost:4000');
+    expect(verdict(await login(asked.challenge, await device.get(asked.options)))).toEqual(unknown);
+    const { options, challenge } = await optionsOf(service, '/auth/factor/passkey/options', { token: user.token });
+    const passkey = await device.create({ ...options, excludeCredentials: [] });
+    const body = { name: 'Phished', challenge, passkey };
+    const added = await service.post('/auth/factor/passkey', { token: user.token, body });
+    expect([added.status, added.body.errors[0].pointer]).toEqual([400, '/passkey']);
+  });
+
+  it('rejects a passkey for another RP id', async () => {
+    await device.goto(subdomain);
+    const { options, challenge } = await optionsOf(service, '/auth/factor/passkey/options', { token: user.token });
+    const rp = { id: 'app.localhost', name: 'Other' };
+    const passkey = await device.create({ ...options, rp, excludeCredentials: [] });
+    const body = { name: 'Other', challenge, passkey };
+    const added = await service.post('/auth/factor/passkey', { token: user.token, body });
+    expect([added.status, added.body.errors[0].pointer]).toEqual([400, '/passkey']);
+    const asked = await optionsOf(service, '/auth/passkey/options');
+    const other = await device.get({ ...asked.options, rpId: 'app.localhost' });
+    const credentialId = (await device.credentials()).find(({ rpId }) => rpId === 'localhost')?.credentialId ?? '';
+    const id = Buffer.from(credentialId, 'base64').toString('base64url');
+    expect(verdict(await login(asked.challenge, other))).toEqual(unknown);
+    expect(verdict(await login(asked.challenge, { ...other, id, rawId: id }))).toEqual(unknown);
+  });
+
+  it('rejects a passkey that did not verify its user', async () => {
+    await device.setUserVerified(false);
+    const asked = await optionsOf(service, '/auth/passkey/options');
+    const passkey = await device.get({ ...asked.options, userVerification: 'discouraged' });
+    expect(verdict(await login(asked.challenge, passkey))).toEqual(unknown);
+    const { options, challenge } = await optionsOf(service, '/auth/factor/passkey/options', { token: user.token });
+    await device.setUserVerified(true);
+    const created = await device.create({ ...options, excludeCredentials: [] });
+    const attestation = Buffer.from(created.response['attestationObject'] as string, 'base64url');
+    const flags = attestation.indexOf(createHash('sha256').update('localhost').digest()) + 32;
+    attestation.writeUInt8(attestation.readUInt8(flags) & ~userVerifiedFlag, flags);
+    const response = { ...created.response, attestationObject: attestation.toString('base64url') };
+    const body = { name: 'Weak', challenge, passkey: { ...created, response } };
+    const added = await service.post('/auth/factor/passkey', { token: user.token, body });
+    expect([added.status, added.body.errors[0].pointer]).toEqual([400, '/passkey']);
+  });
+
+  it('gives a removed, unknown or disabled passkey the same response, and none of its user', async () => {
+    const signed = await signLogin(service, device);
+    await service.patch(`/user/${user.user_id}`, { token: service.admin.token, body: { status: 'disabled' } });
+    const disabled = await login(signed.challenge, signed.passkey);
+    await service.patch(`/user/${user.user_id}`, { token: service.admin.token, body: { status: 'active' } });
+    const again = await signLogin(service, device);
+    await service.rows('delete from second_factors where user_id = $1', [user.user_id]);
+    const removed = await login(again.challenge, again.passkey);
+    for (const answer of [disabled, removed]) {
+      const { status, body } = answer;
+      expect([status, { ...body, request_id: '' }]).toEqual([401, { ...removed.body, request_id: '' }]);
+      expect(answer.text).not.toContain(user.user_id);
+    }
+  });
+
+  it('logs in only from an allowed address, and records a rejected one', async () => {
+    await service.rows(`update users set allowed_ips = '{192.0.2.0/24}' where user_id = $1`, [user.user_id]);
+    expect(verdict(await loginWithPasskey(service, device, '198.51.100.1'))).toEqual([403, 'auth.ip_not_allowed']);
+    expect(verdict(await loginWithPasskey(service, device, '192.0.2.9'))).toEqual([200, user.user_id]);
+    const events = await service.rows<{ changes: object }>(
+      `select changes from events where event_type = 'login.failed' and target_id = $1`,
+      [user.user_id],
+    );
+    expect(events).toEqual([{ changes: { reason: { after: 'auth.ip_not_allowed' } } }]);
+  });
+
+  it('stores only used challenges, and neither names nor counts users in the options', async () => {
+    const before = await service.rows('select 1 from used_passkey_challenges');
+    const texts = new Set<string>();
+    for (let count = 0; count < 5; count++) {
+      const { options } = await optionsOf(service, '/auth/passkey/options');
+      texts.add(JSON.stringify({ ...options, challenge: '' }));
+    }
+    expect(texts.size).toBe(1);
+    expect(await service.rows('select 1 from used_passkey_challenges')).toHaveLength(before.length);
+    await loginWithPasskey(service, device);
+    expect(await service.rows('select 1 from used_passkey_challenges')).toHaveLength(before.length + 1);
+  });
+
+  it('keeps at most 10 passkeys per user, also of concurrent requests', async () => {
+    const { token, user_id } = user;
+    await service.rows(
+      `insert into second_factors (
+         factor_id, user_id, kind, name, confirmed_at, credential_id, public_key, signature_counter, rp_id,
+         backup_eligible
+       )
+       select
+         gen_random_uuid(), $1::uuid, 'passkey', 'Key', now(), sha256(convert_to($2 || n, 'UTF8')), '', 0, 'localhost',
+         false
+       from generate_series(1, 8) n`,
+      [user_id, user_id],
+    );
+    const bodies: object[] = [];
+    for (let count = 0; count < 2; count++) {
+      const other = await PasskeyBrowser.open(browser);
+      const { options, challenge } = await optionsOf(service, '/auth/factor/passkey/options', { token });
+      bodies.push({ name: 'Last', challenge, passkey: await other.create(options) });
+      await other.close();
+    }
+    const answers = await Promise.all(bodies.map((body) => service.post('/auth/factor/passkey', { token, body })));
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 409]);
+    const full = await service.post('/auth/factor/passkey/options', { token });
+    expect([full.status, full.body.code]).toEqual([409, 'factor.too_many']);
+  });
+
+  it('rejects a credential that another user has, and a challenge that was used', async () => {
+    const other = await PasskeyBrowser.open(browser);
+    const { token } = await service.loginAs();
+    const { options, challenge } = await optionsOf(service, '/auth/factor/passkey/options', { token });
+    const passkey = await other.create(options);
+    const body = { name: 'Mine', challenge, passkey };
+    const id = Buffer.from(passkey.id, 'base64url');
+    await service.rows('update second_factors set credential_id = $1 where factor_id = $2', [id, user.factor_id]);
+    const taken = await service.post('/auth/factor/passkey', { token, body });
+    expect([taken.status, taken.body.code]).toEqual([409, 'factor.already_enrolled']);
+    await service.rows('delete from second_factors where factor_id = $1', [user.factor_id]);
+    expect((await service.post('/auth/factor/passkey', { token, body })).status).toBe(201);
+    const again = await service.post('/auth/factor/passkey', { token, body });
+    expect([again.status, again.body.errors[0].pointer]).toEqual([400, '/challenge']);
+    await other.close();
+  });
+
+  it('enrols a passkey only in the session that requested its options', async () => {
+    const { options, challenge } = await optionsOf(service, '/auth/factor/passkey/options', { token: user.token });
+    const other = await PasskeyBrowser.open(browser);
+    const body = { name: 'Stolen', challenge, passkey: await other.create(options) };
+    await other.close();
+    const { token } = await service.loginAs();
+    const foreign = await service.post('/auth/factor/passkey', { token, body });
+    expect([foreign.status, foreign.body.errors[0].pointer]).toEqual([400, '/challenge']);
+    expect((await addPasskey(service, device, token)).status).toBe(201);
+  });
+});

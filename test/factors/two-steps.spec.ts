@@ -1,0 +1,531 @@
+import { hash as hashBcrypt } from '@node-rs/bcrypt';
+import { Client } from 'pg';
+import { document } from '../support/document';
+import { mailedResetToken } from '../support/links';
+import { Authenticator, firstStep } from '../support/second-factors';
+import { password, type TestAnswer, TestService } from '../support/service';
+import { ServiceProcess } from '../support/service-process';
+import { until } from '../support/until';
+
+const ip = '198.51.100.7';
+const away = '198.51.100.8';
+const home = '192.0.2.77';
+
+describe('a login with a second factor', () => {
+  let service: TestService;
+  /** a second instance, with a low limit of logins per address */
+  let other: ServiceProcess;
+  beforeAll(async () => {
+    // The lockout outlasts the test.
+    service = await TestService.start({ SESSIONS_PER_USER_MAX: '1', LOCKOUT_FIRST_SECONDS: '3600' });
+    other = await ServiceProcess.beside(service, {
+      LOCKOUT_FIRST_SECONDS: '3600',
+      LOGIN_ATTEMPTS_PER_ADDRESS_PER_MINUTE: '2',
+    });
+  });
+  afterAll(async () => {
+    await other.stop();
+    await service.close();
+  });
+
+  const rows = (text: string, values: unknown[]) => service.rows(text, values);
+  const post = (url: string, request: { body: object; ip?: string }) => service.post(url, request);
+  const step = (body: object, at?: string): Promise<TestAnswer> =>
+    post('/auth/second-factor', { body, ...(at === undefined ? {} : { ip: at }) });
+  const codes = (answers: TestAnswer[]) => answers.map(({ status, body }) => (status === 200 ? 200 : body.code));
+  const failed = async (user_id: string) => {
+    const found = `select 1 from events where target_id = $1 and event_type = 'login.second_factor_failed'`;
+    return (await service.rows(found, [user_id])).length;
+  };
+  async function user() {
+    const { name, user_id, email } = await service.createUser();
+    return { name, user_id, email, app: await Authenticator.enrol(rows, user_id) };
+  }
+
+  describe('in its first step', () => {
+    const events = (user_id: string) =>
+      service
+        .rows<{ event_type: string }>(
+          `select event_type from events where target_id = $1 and event_type like 'login.%' order by event_id`,
+          [user_id],
+        )
+        .then((found) => found.map(({ event_type }) => event_type));
+
+    /** Everything that a login changes. */
+    const stateOf = async (user_id: string) => ({
+      user: await service.rows(`select to_jsonb(users) - 'second_factors' as user from users where user_id = $1`, [
+        user_id,
+      ]),
+      credentials: await service.rows('select * from credentials where user_id = $1', [user_id]),
+      logins: await service.rows('select * from user_logins where user_id = $1', [user_id]),
+      seen: await service.rows('select * from user_seen where user_id = $1', [user_id]),
+      sessions: await service.rows('select * from sessions where user_id = $1', [user_id]),
+      counters: await service.rows('select * from login_attempts where account like $1', [`%${user_id}`]),
+    });
+
+    /** A user with a session, 3 failures, an old hash of a weak initial password, and a factor. */
+    async function oldUser() {
+      const { name, user_id } = await service.createUser();
+      await service.login(name);
+      for (let failures = 0; failures < 3; failures++)
+        await post('/auth/login', { body: { login: name, password: `${password}!` }, ip });
+      await service.rows(
+        `
+          update credentials
+          set password_hash = $2, policy_checked = false, expires_at = now() + interval '1 day'
+          where user_id = $1`,
+        [user_id, await hashBcrypt('rosebud', { cost: 4 })],
+      );
+      return { name, user_id, app: await Authenticator.enrol(rows, user_id) };
+    }
+    const enter = (login: string) => post('/auth/login', { body: { login, password: 'rosebud' }, ip });
+
+    it('has no effect but a challenge and its event (M12)', async () => {
+      const { name, user_id } = await oldUser();
+      const before = await stateOf(user_id);
+      expect(before.counters).toContainEqual(expect.objectContaining({ address: '', failures: 3 }));
+      const answer = await enter(name);
+      expect(answer.body).toMatchObject({ code: 'auth.second_factor_required', expires_in: 300, factors: ['totp'] });
+      expect(answer.body.challenge).toMatch(/^[A-Za-z0-9_-]{43}$/);
+      expect(await stateOf(user_id)).toEqual(before);
+      expect((await events(user_id)).at(-1)).toBe('login.challenged');
+    });
+
+    it('leaves each of these effects to the second step (M12)', async () => {
+      const { name, user_id, app } = await oldUser();
+      const before = await stateOf(user_id);
+      const { challenge } = (await enter(name)).body;
+      const answer = await post('/auth/second-factor', { body: { challenge, code: app.code() }, ip });
+      expect([answer.status, answer.body.user.must_change_password]).toEqual([200, true]);
+      const after = await stateOf(user_id);
+      expect(after.credentials).toEqual([
+        expect.objectContaining({
+          policy_checked: true,
+          expires_at: null,
+          password_hash: expect.stringMatching(/^\$argon2id/),
+        }),
+      ]);
+      expect(after.logins).not.toEqual(before.logins);
+      expect(after.sessions).toEqual(
+        expect.arrayContaining([
+          expect.objectContaining({ ended_reason: 'replaced' }),
+          expect.objectContaining({ session_id: answer.body.session_id, ended_at: null, amr: ['pwd', 'otp', 'mfa'] }),
+        ]),
+      );
+      expect(after.counters).toEqual(
+        expect.arrayContaining([
+          expect.objectContaining({ account: user_id, address: '', failures: 0 }),
+          expect.objectContaining({ account: user_id, address: ip, known_until: expect.any(Date) }),
+        ]),
+      );
+      expect((await events(user_id)).slice(-2)).toEqual(['login.challenged', 'login.succeeded']);
+    });
+
+    it('stores only the hash of a challenge, and keeps five challenges of a user (M3)', async () => {
+      const { name, user_id, app } = await user();
+      const challenges: string[] = [];
+      for (let index = 0; index < 7; index++) challenges.push(await firstStep(post, name));
+      const stored = await service.rows('select * from login_challenges where user_id = $1 and expires_at > now()', [
+        user_id,
+      ]);
+      expect(stored).toHaveLength(5);
+      for (const challenge of challenges) expect(JSON.stringify(stored)).not.toContain(challenge);
+      for (const [index, challenge] of challenges.entries()) {
+        const { body } = await post('/auth/second-factor', { body: { challenge, recovery_code: 'wrong' } });
+        expect([index, body.code]).toEqual([
+          index,
+          index < 2 ? 'auth.challenge_invalid' : 'auth.invalid_second_factor',
+        ]);
+      }
+      const challenge = challenges.at(-1);
+      expect((await post('/auth/second-factor', { body: { challenge, code: app.code() } })).status).toBe(200);
+    });
+
+    it('keeps the challenge of a known address while a stranger with the password requests others (L11)', async () => {
+      const { name, app } = await user();
+      const complete = (challenge: string, at: string) =>
+        post('/auth/second-factor', { body: { challenge, code: app.code() }, ip: at });
+      expect((await complete(await firstStep(post, name, home), home)).status).toBe(200);
+      await app.passTime();
+      const challenge = await firstStep(post, name, home);
+      const strange: string[] = [];
+      for (let index = 0; index < 6; index++) strange.push(await firstStep(post, name, away));
+      // The stranger still has at most five.
+      expect((await complete(strange[0] ?? '', away)).body.code).toBe('auth.challenge_invalid');
+      expect((await complete(challenge, home)).status).toBe(200);
+    });
+
+    it('asks for the factor that was enrolled while the password was verified (M9)', async () => {
+      const { name, user_id } = await service.createUser();
+      const client = new Client({ connectionString: service.config.DATABASE_URL });
+      await client.connect();
+      try {
+        await client.query('begin');
+        await client.query('select 1 from users where user_id = $1 for no key update', [user_id]);
+        const login = post('/auth/login', { body: { login: name, password } });
+        const waiting = `
+          select 1
+          from pg_stat_activity
+          where datname = current_database() and wait_event_type = 'Lock' and query like '%rejection%'`;
+        await until(async () => (await service.rows(waiting)).length > 0);
+        await Authenticator.enrol((text, values) => client.query(text, values), user_id);
+        await client.query('commit');
+        expect((await login).body.code).toBe('auth.second_factor_required');
+      } finally {
+        await client.end();
+      }
+      expect(await service.rows('select 1 from sessions where user_id = $1', [user_id])).toEqual([]);
+    });
+
+    it('rejects the session that an instance without second factors would open (M1)', async () => {
+      const { user_id } = await service.createUser();
+      const open = () =>
+        service.rows(
+          `
+            insert into sessions (
+              session_id, user_id, user_type, carrier_id, refresh_token_hash,
+              refreshed_at, expires_at, absolute_expires_at
+            )
+            select uuid_v7(), user_id, user_type, carrier_id, '', now(), now(), now()
+            from users
+            where user_id = $1
+            returning session_id`,
+          [user_id],
+        );
+      expect(await open()).toHaveLength(1);
+      await Authenticator.enrol(rows, user_id);
+      await expect(open()).rejects.toThrow('the user has a second factor');
+    });
+
+    it('issues a challenge that no other endpoint accepts (M4)', async () => {
+      const { name, user_id } = await user();
+      const challenge = await firstStep(post, name);
+      const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+        Object.entries(methods).map(([method, { 'x-permission': permission }]) => ({ method, path, permission })),
+      );
+      for (const { method, path, permission } of operations.filter((one) => one.permission !== 'none')) {
+        const url = path.replace(/\{[^}]+\}/g, user_id);
+        const { status, body } = await service.send(method.toUpperCase(), url, { token: challenge });
+        expect([method, path, permission, status, body.code]).toEqual([
+          ...[method, path, permission],
+          ...[401, 'auth.token_invalid'],
+        ]);
+      }
+      const others = [
+        await post('/auth/check-token', { body: { token: challenge } }),
+        await post('/auth/check-token', { body: { refresh_token: challenge } }),
+        await post('/auth/logout', { body: { refresh_token: challenge } }),
+        await service.get(`/auth/reset/${challenge}`),
+        await post(`/auth/reset/${challenge}`, { body: { password: 'an entirely new phrase' } }),
+        await service.get(`/auth/email/${challenge}`),
+      ];
+      expect(others.map(({ status }) => status)).toEqual([401, 401, 401, 404, 404, 404]);
+    });
+  });
+
+  it('logs in exactly once if one code is sent over 50 connections to two instances (M1)', async () => {
+    const { name, user_id, app } = await user();
+    for (const challengesUsed of [1, 5]) {
+      await app.passTime();
+      const challenges: string[] = [];
+      while (challenges.length < challengesUsed) challenges.push(await firstStep(post, name));
+      const code = app.code();
+      const statuses = await Promise.all(
+        Array.from({ length: 50 }, async (_, index) => {
+          const body = JSON.stringify({ challenge: challenges[index % challengesUsed], code });
+          const headers = { 'content-type': 'application/json', connection: 'close' };
+          return (
+            await fetch(`${(index % 2 === 0 ? service : other).url}/auth/second-factor`, {
+              method: 'POST',
+              headers,
+              body,
+            })
+          ).status;
+        }),
+      );
+      expect(statuses.filter((status) => status === 200)).toHaveLength(1);
+      expect(statuses.filter((status) => ![200, 401, 429].includes(status))).toEqual([]);
+      const live = await service.rows(
+        `
+          update sessions
+          set ended_at = now(), ended_reason = 'revoked'
+          where user_id = $1 and ended_at is null
+          returning 1`,
+        [user_id],
+      );
+      expect(live).toHaveLength(1);
+    }
+  });
+
+  it('gives a wrong and a replayed code the same response, and accepts the next code (M1)', async () => {
+    const { name, app } = await user();
+    const code = app.code();
+    expect((await step({ challenge: await firstStep(post, name), code })).status).toBe(200);
+    const challenge = await firstStep(post, name);
+    const answers = [await step({ challenge, code }), await step({ challenge, code: app.wrongCode() })];
+    expect(codes(answers)).toEqual(['auth.invalid_second_factor', 'auth.invalid_second_factor']);
+    const [replayed, wrong] = answers.map(({ body }) => ({ ...body, request_id: '' }));
+    expect(replayed).toEqual(wrong);
+    expect((await step({ challenge, code: app.code(1) })).body).toMatchObject({
+      token_type: 'Bearer',
+      user: { name, second_factors: ['totp'] },
+    });
+  });
+
+  it('accepts a challenge once, for five wrong codes and for 300 seconds (M3)', async () => {
+    const { name, app } = await user();
+    const used = await firstStep(post, name);
+    expect((await step({ challenge: used, code: app.code() })).status).toBe(200);
+    expect(codes([await step({ challenge: used, code: app.code(1) })])).toEqual(['auth.challenge_invalid']);
+    const recovery_code = await app.recoveryCode();
+    const guessed = await firstStep(post, name);
+    for (let guesses = 0; guesses < 5; guesses++)
+      expect(codes([await step({ challenge: guessed, recovery_code: 'A'.repeat(24) })])).toEqual([
+        'auth.invalid_second_factor',
+      ]);
+    expect(codes([await step({ challenge: guessed, recovery_code })])).toEqual(['auth.challenge_invalid']);
+    const expired = await firstStep(post, name);
+    await service.rows(`update login_challenges set expires_at = now() where expires_at > now()`);
+    expect(codes([await step({ challenge: expired, recovery_code })])).toEqual(['auth.challenge_invalid']);
+    expect(codes([await step({ challenge: 'unknown', recovery_code })])).toEqual(['auth.challenge_invalid']);
+    const last = await firstStep(post, name);
+    expect((await step({ challenge: last, recovery_code })).status).toBe(200);
+    expect(codes([await step({ challenge: await firstStep(post, name), recovery_code })])).toEqual([
+      'auth.invalid_second_factor',
+    ]);
+  });
+
+  it.each([
+    ['is disabled', `update users set status = 'disabled' where user_id = $1`],
+    ['is deleted', `update users set deleted_at = now() where user_id = $1`],
+    ['has another password', `update users set password_changed_at = now() where user_id = $1`],
+    ['no longer has a factor', `delete from second_factors where user_id = $1`],
+    ['may not log in from the address', `update users set allowed_ips = '{203.0.113.0/24}' where user_id = $1`],
+  ] as const)(
+    'rejects a challenge once the user %s, for good, and names no passkeys for it (M4)',
+    async (_, change) => {
+      const { name, user_id, app } = await user();
+      const challenge = await firstStep(post, name);
+      const recovery_code = await app.recoveryCode();
+      const options = () => post('/auth/second-factor/passkey-options', { body: { challenge } });
+      expect((await options()).status).toBe(200);
+      await service.rows(change, [user_id]);
+      expect(codes([await options()])).toEqual(['auth.challenge_invalid']);
+      for (const proof of [{ code: app.code() }, { recovery_code }])
+        expect(codes([await step({ challenge, ...proof })])).toEqual(['auth.challenge_invalid']);
+      await service.rows(
+        `update users set status = 'active', deleted_at = null, allowed_ips = '{}' where user_id = $1`,
+        [user_id],
+      );
+      expect(codes([await step({ challenge, recovery_code })])).toEqual(['auth.challenge_invalid']);
+      expect(await service.rows('select 1 from sessions where user_id = $1', [user_id])).toEqual([]);
+      expect(await service.rows('select 1 from recovery_codes where user_id = $1', [user_id])).toHaveLength(1);
+    },
+  );
+
+  it('requires exactly one proof of a known form', async () => {
+    const { name, app } = await user();
+    const challenge = await firstStep(post, name);
+    const [code, recovery_code] = [app.code(), await app.recoveryCode()];
+    const bodies = [
+      { challenge },
+      { challenge, code, recovery_code },
+      { code },
+      ...['12345', '1234567', '12 456', '٠١٢٣٤٥', 123456, null, ['123456']].map((odd) => ({ challenge, code: odd })),
+      { challenge, recovery_code: 'x'.repeat(65) },
+    ];
+    for (const body of bodies) expect((await step(body)).body).toMatchObject({ code: 'request.invalid' });
+    expect((await step({ challenge, code })).status).toBe(200);
+  });
+
+  it('puts methods and time of the authentication into tokens, sessions and introspection', async () => {
+    const { name, app, user_id } = await user();
+    const { body } = await step({ challenge: await firstStep(post, name), code: app.code() });
+    const amr = ['pwd', 'otp', 'mfa'];
+    const claimsOf = (token: string) => JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
+    const claims = claimsOf(body.access_token as string);
+    expect(claims).toMatchObject({ amr, auth_time: expect.any(Number) });
+    expect(Math.abs(claims.auth_time - Date.now() / 1_000)).toBeLessThan(30);
+    const refreshed = await post('/auth/check-token', { body: { refresh_token: body.refresh_token } });
+    expect(refreshed.body.session.amr).toEqual(amr);
+    expect(claimsOf(refreshed.body.access_token as string)).toMatchObject({ amr, auth_time: claims.auth_time });
+    const introspected = await service.post('/auth/introspect', {
+      token: body.access_token,
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: `token=${body.access_token}`,
+    });
+    expect(introspected.body).toMatchObject({ active: true, amr, auth_time: claims.auth_time });
+    await service.createUser();
+    const list = async (filter: string) => {
+      const url = `/auth/session/list?user_id_in=${user_id},${service.admin.user_id}&${filter}`;
+      const found = await service.get(url, { token: service.admin.token });
+      return [...new Set((found.body.items as { user_id: string }[]).map((session) => session.user_id))];
+    };
+    expect(await list('mfa=true')).toEqual([user_id]);
+    expect(await list('mfa=false')).toEqual([service.admin.user_id]);
+  });
+
+  it('does not count towards the login limit of an address in its second step', async () => {
+    const at = '192.0.2.200';
+    const body = { challenge: 'unknown', recovery_code: 'unknown' };
+    for (let index = 0; index < 5; index++)
+      expect((await other.post('/auth/second-factor', { body, ip: at })).status).toBe(401);
+    const login = { body: { login: 'unknown', password }, ip: at };
+    const statuses: number[] = [];
+    while (statuses.length < 3) statuses.push((await other.post('/auth/login', login)).status);
+    expect(statuses).toEqual([401, 401, 429]);
+  });
+
+  describe('with wrong codes', () => {
+    /** Enters wrong codes, each with a new challenge, and returns the statuses. */
+    const guess = async (login: string, app: Authenticator, times: number, at = away): Promise<number[]> => {
+      const statuses: number[] = [];
+      while (statuses.length < times) {
+        const challenge = await firstStep(post, login, at);
+        statuses.push((await step({ challenge, code: app.wrongCode() }, at)).status);
+      }
+      return statuses;
+    };
+    const endLock = (user_id: string) =>
+      service.rows(
+        `
+          update login_attempts
+          set locked_until = now()
+          where account = $1 and locked_until > now() and locked_until < now() + interval '2 hours'`,
+        [`codes:${user_id}`],
+      );
+
+    it('evaluates five of 100 codes over 20 challenges, factors and a session (M3)', async () => {
+      const { name, user_id, app } = await user();
+      const second = await Authenticator.enrol(rows, user_id);
+      const login = await step({ challenge: await firstStep(post, name, away), code: app.code() }, away);
+      const challenges: string[] = [];
+      const answers: TestAnswer[] = [];
+      for (let index = 0; index < 100; index++) {
+        if (index % 5 === 0) challenges.push(await firstStep(post, name, away));
+        const code = [app, second][index % 2]?.wrongCode();
+        answers.push(
+          index % 3 === 2
+            ? await service.post('/auth/reauthenticate', { token: login.body.access_token, body: { code }, ip: away })
+            : await step({ challenge: challenges.at(-1), code }, away),
+        );
+      }
+      expect(answers.map(({ status }) => status)).toEqual([
+        ...Array<number>(5).fill(401),
+        ...Array<number>(95).fill(429),
+      ]);
+      expect(answers.at(-1)?.body).toMatchObject({ code: 'auth.too_many_attempts' });
+      expect(Number(answers.at(-1)?.headers['retry-after'])).toBeLessThanOrEqual(3_600);
+      expect(await failed(user_id)).toBe(5);
+      // The right code is locked out as well. A recovery code is not, and unlocks the codes.
+      const challenge = challenges.at(-1);
+      expect((await step({ challenge, code: app.code(1) }, away)).status).toBe(429);
+      expect((await step({ challenge, recovery_code: await app.recoveryCode() }, away)).status).toBe(200);
+      expect((await step({ challenge: await firstStep(post, name, away), code: app.code(1) }, away)).status).toBe(200);
+    });
+
+    it('keeps the known addresses of the user apart, so that a stranger cannot lock out codes (M3)', async () => {
+      const { name, user_id, app } = await user();
+      expect((await step({ challenge: await firstStep(post, name, home), code: app.code() }, home)).status).toBe(200);
+      expect(await guess(name, app, 6)).toEqual([401, 401, 401, 401, 401, 429]);
+      await app.passTime();
+      expect((await step({ challenge: await firstStep(post, name, home), code: app.code() }, home)).status).toBe(200);
+      // The login at home does not give the stranger more guesses.
+      expect(await guess(name, app, 1)).toEqual([429]);
+      expect(await failed(user_id)).toBe(5);
+    });
+
+    it('is not cleared by a password or a mailed reset, and neither removes the factor (M2, M8, R25)', async () => {
+      const { name, user_id, email, app } = await user();
+      const { body } = await step({ challenge: await firstStep(post, name, away), code: app.code() }, away);
+      expect(await guess(name, app, 5)).toEqual(Array<number>(5).fill(401));
+      const secret = 'an entirely new phrase';
+      const token = await mailedResetToken(service, email);
+      expect((await service.post(`/auth/reset/${token}`, { body: { password: secret } })).status).toBe(204);
+      expect((await service.get('/user', { token: body.access_token })).status).toBe(401);
+      const login = await post('/auth/login', { body: { login: name, password: secret }, ip: away });
+      expect(login.body.code).toBe('auth.second_factor_required');
+      const { challenge } = login.body;
+      expect((await step({ challenge, code: app.code(1) }, away)).status).toBe(429);
+      expect(await service.rows('select kind from second_factors where user_id = $1', [user_id])).toHaveLength(1);
+    });
+
+    it('does not clear the counter of passwords with a password alone (M8)', async () => {
+      const { name, user_id, app } = await user();
+      const wrong = () => post('/auth/login', { body: { login: name, password: `${password}!` }, ip: away });
+      const { body } = await step({ challenge: await firstStep(post, name, away), code: app.code() }, '192.0.2.78');
+      for (let failures = 0; failures < 4; failures++) expect((await wrong()).status).toBe(401);
+      await firstStep(post, name, away);
+      const change = { current_password: password, new_password: password };
+      expect((await service.post('/auth/password', { token: body.access_token, body: change, ip: away })).status).toBe(
+        400,
+      );
+      const count = `select failures from login_attempts where account = $1 and address = ''`;
+      expect(await service.rows(count, [user_id])).toEqual([{ failures: 4 }]);
+      expect((await wrong()).status).toBe(401);
+      expect((await wrong()).status).toBe(429);
+    });
+
+    it('evaluates at most 100 codes when codes, mailed resets and logins alternate (M8)', async () => {
+      const { name, user_id, email, app } = await user();
+      let secret = password;
+      const guessAfterLogin = async () => {
+        const { body } = await post('/auth/login', { body: { login: name, password: secret }, ip: away });
+        return (await step({ challenge: body.challenge, code: app.wrongCode() }, away)).status;
+      };
+      const statuses = [await guessAfterLogin()];
+      await service.rows('update login_attempts set failures = 97 where account = $1', [`codes:${user_id}`]);
+      for (let turn = 0; turn < 5; turn++) {
+        const token = await mailedResetToken(service, email);
+        secret = `phrase ${turn} of the owner`;
+        expect((await post(`/auth/reset/${token}`, { body: { password: secret } })).status).toBe(204);
+        // As if the lock had ended. After the hundredth failure, it does not end.
+        await endLock(user_id);
+        statuses.push(await guessAfterLogin());
+      }
+      expect(statuses).toEqual([401, 401, 401, 401, 429, 429]);
+      expect(await failed(user_id)).toBe(4);
+    });
+  });
+
+  describe('on two instances', () => {
+    const instances = (): ServiceProcess[] => [service, other];
+
+    it('evaluates five of 300 wrong codes with five challenges (M3)', async () => {
+      const { name, user_id, app } = await user();
+      const challenges: string[] = [];
+      while (challenges.length < 5) challenges.push(await firstStep(post, name));
+      const code = app.wrongCode();
+      const answers = await Promise.all(
+        Array.from({ length: 300 }, async (_, index) =>
+          instances()[index % 2]?.post('/auth/second-factor', { body: { challenge: challenges[index % 5], code } }),
+        ),
+      );
+      const statuses = answers.map((answer) => answer?.status ?? 0);
+      expect(statuses.filter((status) => status === 401)).toHaveLength(5);
+      expect(statuses.filter((status) => ![401, 429, 503].includes(status))).toEqual([]);
+      expect(await failed(user_id)).toBe(5);
+      const counter = 'select failures from login_attempts where account = $1';
+      expect(await service.rows(counter, [`codes:${user_id}`])).toEqual([{ failures: 5 }]);
+    });
+
+    it('uses a renewed auth_time from the next request on (S24)', async () => {
+      const { name, app } = await user();
+      const { body } = await step({ challenge: await firstStep(post, name), code: app.code() });
+      const login = { token: body.access_token as string };
+      const times = () =>
+        Promise.all(
+          instances().map(async (instance) => {
+            const checked = await instance.post('/auth/check-token', { body: login });
+            return checked.body.session.auth_time as string;
+          }),
+        );
+      const before = await times();
+      expect(new Set(before).size).toBe(1);
+      expect((await service.post('/auth/reauthenticate', { ...login, body: { code: app.code(1) } })).status).toBe(200);
+      const [here] = await times();
+      expect(Date.parse(here ?? '')).toBeGreaterThan(Date.parse(before[0] ?? ''));
+      await until(async () => (await times())[1] === here);
+    });
+  });
+});

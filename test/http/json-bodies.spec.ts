@@ -1,0 +1,257 @@
+import { type BodyField, type BodyOperation, bodyOperations, queryOperations } from '../support/body-operations';
+import { RawConnection, requestHead } from '../support/raw-connection';
+import { rawRequest, statusOf } from '../support/raw-request';
+import { TestService } from '../support/service';
+import { unexpectedResponses } from '../support/unexpected-responses';
+import { until } from '../support/until';
+
+const json = { 'content-type': 'application/json' };
+
+/** Wrong types for a field of each type. */
+const wrong: Record<BodyField['type'], unknown[]> = {
+  string: [true, 0, 1.5, [], ['x'], {}, { $ne: '' }, { toString: 'x' }, { first: 'x', role: 'admin' }],
+  boolean: ['true', '', 0, 1, [], [true], {}, { raw: 'now()' }],
+  array: ['x', '', 0, true, {}, { 0: 'x' }, [1], [null], [[]], [{}], ['x', ['y']], [{ length: 3 }]],
+  object: ['x', '{}', 0, true, [], [{}]],
+  choice: [true, 0, 1.5, {}, { 0: 'x' }, [1], [null], [[]], [{}], [{ raw: 'now()' }]],
+};
+
+/** Bodies that the parser rejects. `body-parsers.spec.ts` proves the other forms. */
+const hostile: [title: string, status: number, body: string | Buffer][] = [
+  ['NUL in a key', 400, '{"attributes":{"a\\u0000b":1}}'],
+  ['a lone surrogate in a key', 400, '{"attributes":{"\\ud800":1}}'],
+  ['bytes that are not UTF-8', 400, Buffer.from('{"first_name":"\xff"}', 'latin1')],
+  ['a byte order mark', 400, '\ufeff{"first_name":"x"}'],
+  ['a key that reaches prototypes', 400, '{"attributes":{"a":[{"__proto__":{"polluted":1}}]}}'],
+  ['60,000 open brackets', 400, '['.repeat(60_000)],
+  ['30,000 levels of lists', 400, `{"attributes":${'['.repeat(30_000)}${']'.repeat(30_000)}}`],
+  ['more than 64 KiB', 413, `{"first_name":"${'x'.repeat(65_536)}"}`],
+  ['6,000 keys', 400, `{${Array.from({ length: 6_000 }, (_, index) => `"k${index}":0`).join()}}`],
+  ['malformed JSON', 400, '{"first_name":"x"'],
+  ['a number that a double cannot hold', 400, '{"attributes":{"n":1e400}}'],
+  ['a list instead of an object', 400, '[{}]'],
+];
+
+describe('JSON bodies', () => {
+  let service: TestService;
+  let token: string;
+  let user_id: string;
+  let operations: BodyOperation[];
+  const each = (): [BodyOperation, BodyField][] =>
+    operations.flatMap((operation) => operation.fields.map((field): [BodyOperation, BodyField] => [operation, field]));
+  const send = ({ method, url }: Pick<BodyOperation, 'method' | 'url'>, body: string | Buffer) =>
+    service.send(method, url, { token, body, headers: json });
+  const patch = (body: string | Buffer) => send({ method: 'PATCH', url: `/user/${user_id}` }, body);
+  const storedUsers = () => service.rows('select * from users order by user_id');
+  const is400 = ({ status }: { status: number }) => status === 400;
+
+  beforeAll(async () => {
+    service = await TestService.start();
+    ({ token } = service.admin);
+    ({ user_id } = await service.createUser({ attributes: { kept: 1 } }));
+    operations = bodyOperations(user_id);
+    expect(each().length).toBeGreaterThan(40);
+  });
+  afterAll(() => service.close());
+
+  it.each(hostile)(
+    'rejects in every operation: %s (I1, I2, I3, I4, I5, I6, I7, I9, I10)',
+    async (_title, status, body) => {
+      const before = await storedUsers();
+      const found = await unexpectedResponses(
+        operations,
+        ({ method, url }) => `${method} ${url}`,
+        (operation) => send(operation, body),
+        (answer) => answer.status === status,
+      );
+      expect(found).toEqual([]);
+      expect(await storedUsers()).toEqual(before);
+    },
+  );
+
+  it.each([
+    ['NUL', '"a\\u0000b"'],
+    ['a lone surrogate', '"\\udfff"'],
+  ])('rejects in every field: %s (I1, I2)', async (_title, text) => {
+    const valueOf = { string: text, boolean: text, array: `[${text}]`, object: `{"k":${text}}`, choice: text };
+    const found = await unexpectedResponses(
+      each(),
+      ([{ method, url }, { name }]) => `${method} ${url} ${name}`,
+      ([operation, { name, type }]) => send(operation, `{"${name}":${valueOf[type]}}`),
+      is400,
+    );
+    expect(found).toEqual([]);
+  });
+
+  it('rejects every wrong type in every field, by its pointer and without effect (I10, I21, L15)', async () => {
+    const probes = each().flatMap(([operation, field]) =>
+      [...wrong[field.type], ...(field.nullable ? [] : [null])].map((value) => ({ operation, field, value })),
+    );
+    expect(probes.length).toBeGreaterThan(300);
+    const before = await storedUsers();
+    const found: string[] = [];
+    for (const { operation, field, value } of probes) {
+      const answer = await send(operation, JSON.stringify({ [field.name]: value }));
+      const errors = (answer.body?.errors ?? []) as { pointer: string; code: string }[];
+      const named = errors.find(({ pointer }) => pointer === `/${field.name}`);
+      if (answer.status !== 400 || named?.code !== 'field.wrong_type')
+        found.push(`${operation.url} ${field.name}=${JSON.stringify(value)} → ${answer.text}`);
+    }
+    expect(found).toEqual([]);
+    expect(await storedUsers()).toEqual(before);
+  });
+
+  it('rejects NUL in every query parameter, and lone surrogates and NUL in paths of attributes (I1, I2)', async () => {
+    const queries = queryOperations().flatMap(([method, path, names]) =>
+      names.map((name) => ({ method, url: `${path}?${name}=abc%00d` })),
+    );
+    expect(queries.length).toBeGreaterThan(300);
+    const forms = ['first_name=%ED%A0%80', 'first_name_ne=%ED%A0%80', 'q=%ED%BF%BF', 'attributes.k=%ED%A0%80'];
+    const found = await unexpectedResponses(
+      [...queries, ...forms.map((query) => ({ method: 'GET', url: `/user/list?${query}` }))],
+      ({ method, url }) => `${method} ${url}`,
+      (query) => send(query, query.method === 'PATCH' ? '{"locale":"en"}' : ''),
+      is400,
+    );
+    expect(found).toEqual([]);
+    const head = 'GET /health/live HTTP/1.1\r\nHost: x\r\nX-Request-Id: a\0b\r\n\r\n';
+    expect(statusOf(await rawRequest(service.port, head))).toBe(400);
+  });
+
+  it('treats names of prototypes in queries and headers as ordinary names (I4)', async () => {
+    const names = ['__proto__', 'constructor', '__proto__[polluted]', 'constructor.prototype.polluted', 'toString'];
+    for (const name of [...names, '__proto__.polluted', 'hasOwnProperty', '__proto___ne', 'valueOf_in'])
+      expect([name, (await service.get(`/user/list?${encodeURIComponent(name)}=1`, { token })).status]).toEqual([
+        name,
+        400,
+      ]);
+    const filtered = await service.get('/user/list?attributes.__proto__=x&attributes.constructor=x', { token });
+    expect(filtered.body.items).toEqual([]);
+    for (const header of ['__proto__: x', 'constructor: x', '__proto__: x\r\n__proto__: y'])
+      expect(
+        statusOf(await rawRequest(service.port, `GET /health/live HTTP/1.1\r\nHost: x\r\n${header}\r\n\r\n`)),
+      ).toBe(200);
+  });
+
+  it('limits the levels of attributes to six (I5)', async () => {
+    const nested = (levels: number) => `{"attributes":${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}}`;
+    expect((await patch(nested(6))).body.errors).toEqual([
+      expect.objectContaining({ pointer: '/attributes', code: 'field.too_deep' }),
+    ]);
+    expect(await patch(nested(5))).toMatchObject({ status: 200 });
+    expect(await patch('{"attributes":{"a":null}}')).toMatchObject({ status: 200 });
+  });
+
+  it.each([
+    ['roles', 21, (index: number) => `role${index}`],
+    ['allowed_ips', 51, (index: number) => `10.0.0.${index}`],
+    ['carrier_scope', 1_001, (index: number) => `c${index}`],
+  ])('rejects the list %s with %i items (I6)', async (field, count, item) => {
+    const items = Array.from({ length: count }, (_, index) => item(index));
+    expect(await patch(JSON.stringify({ [field]: items }))).toMatchObject({ status: 400 });
+  });
+
+  it('stops to read a chunked body that exceeds the limit, and serves the next request (I6)', async () => {
+    const connection = await RawConnection.open(service.port);
+    const headers = { authorization: `Bearer ${token}`, ...json, 'transfer-encoding': 'chunked' };
+    await connection.send(requestHead('PATCH', `/user/${user_id}`, headers));
+    const chunk = `10000\r\n${' '.repeat(65_536)}\r\n`;
+    // 25 MiB, unless the service closes the connection.
+    for (let sent = 0; sent < 400 && connection.open; sent++) await connection.send(chunk);
+    await until(() => connection.status !== 0 || !connection.open);
+    expect([0, 413]).toContain(connection.status);
+    connection.socket.destroy();
+    expect(await patch('{"first_name":"after"}')).toMatchObject({ status: 200 });
+  });
+
+  it('keeps users changeable when attributes reach the limit or grow in storage (I6)', async () => {
+    const create = (name: string, attributes: string) => {
+      const fields = `"user_type":"carrier","carrier_id":"c1","name":"${name}","email":"${name}@example.com"`;
+      return send({ method: 'POST', url: '/user/create' }, `{${fields},"attributes":${attributes}}`);
+    };
+    const full = await create('full', `{"k":[${'1,'.repeat(8_100)}1]}`);
+    expect(full.status).toBe(201);
+    const disabled = await send({ method: 'PATCH', url: `/user/${full.body.user_id}` }, '{"status":"disabled"}');
+    expect(disabled).toMatchObject({ status: 200 });
+    const growing = `{"k":[${'1e-300,'.repeat(300)}1]}`;
+    expect(await create('growing', growing)).toMatchObject({ status: 400 });
+    expect(await patch(`{"attributes":${growing}}`)).toMatchObject({ status: 400 });
+  });
+
+  it('limits attributes to 100 keys in all, in requests, rows of imports and results of merges (B31)', async () => {
+    // A text that contains `":` is no key.
+    const keys = (count: number) =>
+      `"in":{"list":[{${Array.from({ length: count - 2 }, (_, index) => `"k${index}":"\\":"`).join()}}]}`;
+    const tooMany = [expect.objectContaining({ pointer: '/attributes', code: 'field.too_many' })];
+    expect((await patch(`{"attributes":{${keys(101)}}}`)).body.errors).toEqual(tooMany);
+    expect(await patch(`{"attributes":{${keys(99)}}}`)).toMatchObject({ status: 200 });
+    const merged = await patch('{"attributes":{"more":1,"evenMore":2}}');
+    expect(merged.body.errors).toEqual([
+      expect.objectContaining({ pointer: '/attributes', code: 'field.not_allowed' }),
+    ]);
+    expect(await patch('{"attributes":{"in":null}}')).toMatchObject({ status: 200 });
+    const user = '"user_type":"carrier","carrier_id":"c1","name":"keys","email":"keys@example.com"';
+    const imported = await service.post('/user/import', {
+      token,
+      headers: { 'content-type': 'application/x-ndjson' },
+      body: `{${user},"attributes":{${keys(101)}}}`,
+    });
+    expect(imported.body.skipped[0].errors).toEqual(tooMany);
+  });
+
+  it('checks and stores the last of duplicate keys (I8)', async () => {
+    expect((await patch('{"first_name":"a","first\\u005fname":"b"}')).body).toMatchObject({ first_name: 'b' });
+    expect((await patch('{"attributes":{"k":1,"k":[{"a":1,"\\u0061":2}]}}')).body.attributes).toEqual({
+      kept: 1,
+      k: [{ a: 2 }],
+    });
+    expect(await patch('{"status":"active","status":"deleted"}')).toMatchObject({ status: 400 });
+    const login = (passwords: string) =>
+      send({ method: 'POST', url: '/auth/login' }, `{"login":"admin@example.com",${passwords}}`);
+    const right = '"password":"correct horse battery staple"';
+    expect(await login(`"password":"wrong",${right}`)).toMatchObject({ status: 200 });
+    expect(await login(`${right},"password":"wrong"`)).toMatchObject({ status: 401 });
+  });
+
+  it('stores and returns unusual texts, numbers and keys unchanged (I2, I7, I9)', async () => {
+    const attributes = {
+      k: ['\u{1F600}\u2028\u007f', '"\\/\b\f', 5e-324, Number.MAX_SAFE_INTEGER, { 'a b/~c': null }],
+    };
+    expect(await patch(JSON.stringify({ attributes }))).toMatchObject({ status: 200 });
+    expect((await service.get(`/user/${user_id}`, { token })).body.attributes).toMatchObject(attributes);
+  });
+
+  it('rejects integer overflow in page numbers, counts and versions (I12)', async () => {
+    const never = [
+      ...['-1', '2147483648', '4294967296', '9223372036854775807', '9223372036854775808', '1e3', '0x10', '1.0'],
+      ...['%201', '%2B1', '01', '%EF%BC%91', 'NaN', 'Infinity', '-0', ''],
+    ];
+    const lists = [
+      '/user/list?per_page=',
+      '/user/list?per_page=1&page=',
+      '/audit/list?page=',
+      '/auth/session/list?per_page=',
+    ];
+    const reads = lists.flatMap((url) => [...never, '0'].map((value) => ({ method: 'GET', url: url + value })));
+    const deletions = never.map((value) => ({
+      method: 'DELETE',
+      url: `/user/all?user_id=${user_id}&expected=${value}`,
+    }));
+    const found = await unexpectedResponses(
+      [...reads, ...deletions],
+      ({ url }) => url,
+      ({ method, url }) => service.send(method, url, { token }),
+      is400,
+    );
+    expect(found).toEqual([]);
+    for (const version of ['2147483648', '9223372036854775808', '99999999999999999999', '-1', '1e0', '1.0'])
+      expect(
+        await service.patch(`/user/${user_id}`, {
+          token,
+          body: { first_name: 'x' },
+          headers: { 'if-match': `"${version}"` },
+        }),
+      ).toMatchObject({ status: 412 });
+    expect((await service.get(`/user/${user_id}`, { token })).status).toBe(200);
+  });
+});

@@ -1,0 +1,381 @@
+import { randomUUID } from 'node:crypto';
+import { version } from '../../src/platform/project';
+import { bodyOperations, queryOperations } from '../support/body-operations';
+import { assertDocumented } from '../support/document';
+import { parseScrape } from '../support/metrics';
+import { allNaughtyStrings } from '../support/naughty-strings';
+import { adminEmail, type TestAnswer, type TestLogin, type TestRequest, TestService } from '../support/service';
+
+const base = 'https://identity.example.net';
+const METRICS_TOKEN = 'prometheus-0123456789-abcdefghijklmnop';
+const allowed = ['https://good.test', 'https://portal.example.net:8443'];
+/** Origins that a loose comparison would allow. */
+const refused = [
+  ...['https://good.test.evil', 'https://evil.good.test', 'https://notgood.test', 'https://good.testing', '*'],
+  ...['http://good.test', 'https://good.test:8443', 'https://good.test:443', 'https://portal.example.net'],
+  ...['https://good.test/', 'https://GOOD.TEST', 'https://good.test,https://evil.test', 'https://good.test@evil.test'],
+  ...['https://good.test\\.evil.test', 'https://goodxtest', 'null', 'file://', 'https://evil.test'],
+];
+
+/** Texts that reveal internals. */
+const internal = new RegExp(
+  [
+    String.raw`\bat .+\(.*:\d+|\bat .+\.(ts|js):\d+|/src/|/dist/|node_modules`,
+    String.raw`\bSELECT |\bselect .+ from |relation "|column "|constraint|violates|duplicate key|QueryFailedError`,
+    'ECONN|FST_ERR|HPE_|ERR_[A-Z]|TypeError|ReferenceError|SyntaxError|Unexpected token',
+    'class-validator|Nest|fastify|typeorm|postgres|passport',
+  ].join('|'),
+  'i',
+);
+
+let service: TestService;
+let token: string;
+let user_id: string;
+let member: TestLogin;
+
+beforeAll(async () => {
+  service = await TestService.start({ PUBLIC_URL: base, CORS_ORIGINS: allowed.join(','), METRICS_TOKEN });
+  ({ token } = service.admin);
+  ({ user_id } = await service.createUser({ name: 'sampled', email: 'sampled@example.com' }));
+  member = await service.loginAs({ roles: ['carrier_user'] });
+});
+afterAll(() => service.close());
+
+/** Sends one request for each part of the service that creates responses. */
+const kinds: [title: string, status: number, method: string, url: () => string, request?: () => TestRequest][] = [
+  ['a handler', 200, 'GET', () => '/user', () => ({ token: member.token })],
+  ['a public handler', 200, 'GET', () => '/health/live'],
+  ['a created user', 201, 'POST', () => '/user/create', () => ({ token, body: newUser() })],
+  ['an accepted request', 202, 'POST', () => '/auth/reset_email', () => ({ body: { email: 'sampled@example.com' } })],
+  ['a response without content', 204, 'DELETE', () => `/user/${user_id}`, () => ({ token })],
+  ['check-token', 200, 'POST', () => '/auth/check-token', () => ({ body: { token: member.token } })],
+  ['check-token, refused', 401, 'POST', () => '/auth/check-token', () => ({ body: { token: 'a.b.c' } })],
+  ['the guard, without a token', 401, 'GET', () => '/user'],
+  ['a failed login', 401, 'POST', () => '/auth/login', () => ({ body: { login: 'nobody', password: 'wrong' } })],
+  ['the guard, without the permission', 403, 'GET', () => '/audit/list', () => ({ token: member.token })],
+  ['validation', 400, 'POST', () => '/auth/login', () => ({ body: { nothing: 1 } })],
+  [
+    'the body parser',
+    400,
+    'POST',
+    () => '/auth/login',
+    () => ({ body: '{', headers: { 'content-type': 'application/json' } }),
+  ],
+  ['a missing user', 404, 'GET', () => `/user/${randomUUID()}`, () => ({ token })],
+  ['the router', 404, 'GET', () => '/nowhere'],
+  ['a link that is not valid', 404, 'GET', () => `/auth/reset/${'A'.repeat(43)}`],
+  ['a wrong method', 405, 'DELETE', () => '/user'],
+  [
+    'a conflict',
+    409,
+    'POST',
+    () => '/user/create',
+    () => ({ token, body: { ...newUser(), name: 'admin', email: adminEmail } }),
+  ],
+  [
+    'another version',
+    412,
+    'PATCH',
+    () => `/user/${member.user_id}`,
+    () => ({ token, body: {}, headers: { 'if-match': '"99"' } }),
+  ],
+  ['a large body', 413, 'PATCH', () => `/user/${user_id}`, () => ({ token, body: { first_name: 'x'.repeat(70_000) } })],
+  [
+    'another media type',
+    415,
+    'POST',
+    () => '/user/create',
+    () => ({ token, body: 'x', headers: { 'content-type': 'text/plain' } }),
+  ],
+];
+
+function newUser(): Record<string, unknown> {
+  const name = `new-${randomUUID().slice(0, 13)}`;
+  return { user_type: 'carrier', carrier_id: 'c1', name, email: `${name}@example.com` };
+}
+
+describe.each(kinds)('the response of %s', (_title, status, method, url, request = () => ({})) => {
+  const send = (origin: Record<string, string> = {}) => {
+    const { headers, ...rest } = request();
+    return service.send(method, url(), { ...rest, headers: { ...headers, ...origin } });
+  };
+  let answer: TestAnswer;
+  beforeAll(async () => {
+    answer = await send();
+  });
+
+  it('has security headers, no-store, an exact content type and no name of software (O1, O2, O3, O5)', () => {
+    const { headers, text } = answer;
+    expect(answer.status).toBe(status);
+    expect(headers).toMatchObject({
+      'x-content-type-options': 'nosniff',
+      'strict-transport-security': 'max-age=31536000; includeSubDomains',
+      'referrer-policy': 'no-referrer',
+      'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+      'x-frame-options': 'DENY',
+      'cross-origin-resource-policy': 'same-origin',
+      'cache-control': 'no-store',
+      'x-request-id': expect.stringMatching(/^[A-Za-z0-9._-]{1,64}$/),
+    });
+    expect(headers['set-cookie']).toBeUndefined();
+    const type = status >= 400 ? 'application/problem+json; charset=utf-8' : 'application/json; charset=utf-8';
+    expect(headers['content-type']).toBe(status === 204 ? undefined : type);
+    expect(text === '').toBe(status === 204);
+    expect(
+      Object.keys(headers).filter((name) => /^(server|x-powered-by|x-aspnet|via|x-runtime|x-version)/.test(name)),
+    ).toEqual([]);
+    expect(JSON.stringify(headers) + text).not.toMatch(/fastify|nestjs|express|node\.js|postgres|typeorm/i);
+    expect(text.includes(version)).toBe(url() === '/health/live');
+  });
+
+  it('can be read by allowed origins only, and always varies by Origin (H19, O4)', async () => {
+    expect(answer.headers.vary).toBe('Origin');
+    // Some kinds return another status the second time: the headers are the same.
+    for (const origin of [...allowed, 'https://good.test.evil', 'null']) {
+      const { headers } = await send({ origin });
+      const isAllowed = allowed.includes(origin);
+      expect([origin, headers.vary, headers['access-control-allow-origin']]).toEqual([
+        origin,
+        'Origin',
+        isAllowed ? origin : undefined,
+      ]);
+      const allows = Object.keys(headers).filter((name) => name.startsWith('access-control-allow'));
+      expect(allows).toEqual(isAllowed ? ['access-control-allow-origin'] : []);
+    }
+  });
+});
+
+describe('preflights', () => {
+  const preflight = (url: string, origin: string) =>
+    service.inject({
+      method: 'OPTIONS',
+      url,
+      headers: {
+        origin,
+        'access-control-request-method': 'PATCH',
+        'access-control-request-headers': 'authorization,content-type',
+      },
+    });
+
+  it.each(['/user', '/user/all', '/auth/check-token', '/auth/login', '/user/x'])(
+    'allow allowed origins the methods of %s for ten minutes, without credentials (H19)',
+    async (url) => {
+      for (const origin of allowed) {
+        const { statusCode, headers } = await preflight(url, origin);
+        expect(statusCode).toBe(204);
+        expect(headers).toMatchObject({
+          'access-control-allow-origin': origin,
+          'access-control-allow-methods': 'GET, POST, PATCH, DELETE',
+          'access-control-max-age': '600',
+          vary: expect.stringContaining('Origin'),
+        });
+        expect(headers['access-control-allow-credentials']).toBeUndefined();
+      }
+    },
+  );
+
+  it.each(refused)('and responses allow nothing to the origin %s (H19, O4)', async (origin) => {
+    const { headers } = await preflight('/user', origin);
+    expect(headers['access-control-allow-origin']).toBeUndefined();
+    expect(headers.vary).toContain('Origin');
+    const answer = await service.get('/user', { token, headers: { origin } });
+    expect(Object.keys(answer.headers).filter((name) => name.startsWith('access-control-allow'))).toEqual([]);
+  });
+});
+
+it('sends the same headers for check-token from memory as through the framework (H19)', async () => {
+  const send = (request: TestRequest = {}) =>
+    service.post('/auth/check-token', { body: { token: member.token }, ...request });
+  await send();
+  const names = ({ headers }: TestAnswer) => Object.keys(headers).sort();
+  // This header forces the way through the framework.
+  expect(names(await send())).toEqual(names(await send({ ip: '192.0.2.1' })));
+});
+
+it('lets the public keys be cached for five minutes (O2)', async () => {
+  expect((await service.get('/.well-known/jwks.json')).headers['cache-control']).toBe('public, max-age=300');
+});
+
+it('names its version only in /health and at its root, which links to the parts of the service (O3)', async () => {
+  expect((await service.get('/health/ready')).body).toEqual({ status: 'ok', version });
+  expect((await service.get('/')).body).toEqual({
+    name: 'carrier-identity',
+    version,
+    links: {
+      console: `${base}/console/`,
+      docs: `${base}/docs`,
+      openapi: `${base}/docs/openapi.json`,
+      jwks: `${base}/.well-known/jwks.json`,
+      live: `${base}/health/live`,
+      ready: `${base}/health/ready`,
+    },
+  });
+  const { status, headers } = await service.get('/', { headers: { accept: 'text/html,*/*;q=0.8' } });
+  expect([status, headers['location']]).toEqual([302, `${base}/console/`]);
+});
+
+it.each(['/', '/docs', '/docs/openapi.json', '/console/', '/console/users'])(
+  'responds to HEAD %s as to GET, without a body',
+  async (url) => {
+    const { statusCode, rawPayload } = await service.inject({ method: 'HEAD', url });
+    expect([statusCode, rawPayload.length]).toEqual([200, 0]);
+  },
+);
+
+describe('errors', () => {
+  it('are problem details without internals, for hostile values in every field and parameter (O6)', async () => {
+    const texts = [...allNaughtyStrings, '\u0000', '{"$gt":""}', 'x'.repeat(300), '1e999', '9'.repeat(30)];
+    const bodies = bodyOperations(member.user_id).filter(({ url }) => !url.startsWith('/auth/log'));
+    const fields = bodies.flatMap(({ method, url, fields: all }) => all.map(({ name }) => ({ method, url, name })));
+    const queries = queryOperations()
+      .filter(([method]) => method === 'GET')
+      .flatMap(([, path, names]) => names.map((name) => `${path}?${name}=`))
+      // Most parameters of the lists have the same parsers.
+      .filter((_, index) => index % 5 === 0);
+    const found: string[] = [];
+    const check = ({ status: sent, body, headers, text }: TestAnswer) => {
+      const { type, title, status, detail, instance, code, request_id, errors = [], ...rest } = body;
+      delete rest.errors_omitted;
+      const shown = JSON.stringify([
+        title,
+        detail,
+        errors.map((error: { detail: string; code: string }) => [error.detail, error.code]),
+      ]);
+      const isComplete =
+        status === sent &&
+        [400, 401, 403, 404, 409, 415, 422].includes(sent) &&
+        type === `${base}/docs/errors/${code}` &&
+        request_id === headers['x-request-id'] &&
+        typeof instance === 'string';
+      if (!isComplete || Object.keys(rest as object).length > 0 || internal.test(shown)) found.push(text);
+    };
+    for (const [index, { method, url, name }] of fields.entries()) {
+      const text = texts[index % texts.length] ?? '';
+      check(await service.send(method, url, { token, body: { [name]: [{ [text]: text }] } }));
+    }
+    for (const [index, query] of queries.entries())
+      check(await service.get(`${query}%00${encodeURIComponent(texts[index % texts.length] ?? '')}`, { token }));
+    expect(found).toEqual([]);
+  });
+
+  it('reveal nothing about an internal error but its request id (O6)', async () => {
+    await service.rows('alter table roles rename to roles_hidden');
+    try {
+      const { status, body } = await service.get('/role/list', { token });
+      expect([500, 401, 503]).toContain(status);
+      expect(`${body.title} ${body.detail}`).not.toMatch(internal);
+      expect(body.request_id).toMatch(/^[0-9a-f-]{36}$/);
+    } finally {
+      await service.rows('alter table roles_hidden rename to roles');
+    }
+    expect(await service.get('/role/list', { token })).toMatchObject({ status: 200 });
+  });
+
+  const canary = `canary-${randomUUID()}`;
+  const json = { 'content-type': 'application/json' };
+  it.each<[title: string, method: string, url: string, request: TestRequest]>([
+    ['a password with NUL', 'POST', '/user/create', { body: { ...newUser(), password: `${canary}\0` } }],
+    ['a password in a list', 'POST', '/user/create', { body: { ...newUser(), password: [canary] } }],
+    [
+      'a password with a common part',
+      'POST',
+      '/user/create',
+      { body: { ...newUser(), name: canary, password: canary } },
+    ],
+    ['an unknown field', 'POST', '/user/create', { body: { ...newUser(), password: 'short', [canary]: canary } }],
+    ['malformed JSON', 'POST', '/user/create', { body: `{"password":"${canary}`, headers: json }],
+    ['a login', 'POST', '/auth/login', { body: { login: canary, password: canary } }],
+    ['a second factor', 'POST', '/auth/login', { body: { login: adminEmail, password: canary, otp: 1 } }],
+    ['a change of password', 'POST', '/auth/password', { body: { current_password: canary, new_password: canary } }],
+    ['a token', 'POST', '/auth/check-token', { body: { token: canary } }],
+    ['a refresh token', 'POST', '/auth/check-token', { body: { refresh_token: canary.repeat(9) } }],
+    ['an access token', 'GET', '/user', { token: canary }],
+    ['other headers', 'GET', '/user', { headers: { 'x-auth-token': canary, authorization: `Basic ${canary}` } }],
+    ['a link', 'GET', `/auth/reset/${canary}`, {}],
+    ['a link with a password', 'POST', `/auth/reset/${canary}`, { body: { password: 'short' } }],
+    ['a link to an address', 'GET', `/auth/email/${canary}`, {}],
+    ['parameters', 'GET', `/user/list?q=${canary}&token=${canary}&per_page=${canary}`, {}],
+  ])('never repeat a secret of the request: %s (O7)', async (_title, method, url, request) => {
+    const hasLogin = request.token === undefined && request.headers?.['authorization'] === undefined;
+    const { status, headers, text } = await service.send(method, url, { ...(hasLogin ? { token } : {}), ...request });
+    expect([status, status >= 400 && status < 500]).toEqual([status, true]);
+    const withoutNames = text.replace(`"pointer":"/${canary}"`, '');
+    expect(JSON.stringify(headers) + withoutNames).not.toContain(canary.slice(7, 20));
+  });
+});
+
+it('sends exactly the documented fields (O8)', async () => {
+  const { text } = await service.get(`/user/${member.user_id}`, { token });
+  const tampered = JSON.stringify({ ...JSON.parse(text), password_hash: 'x' });
+  expect(() => assertDocumented('GET', `/user/${member.user_id}`, 200, 'application/json', tampered)).toThrow(
+    /additional properties/,
+  );
+  const rows = await service.rows<{ hash: string }>('select password_hash as hash from credentials');
+  expect(rows.length).toBeGreaterThan(1);
+  for (const url of ['/user', '/user/list', '/audit/list?per_page=500', '/auth/session/list', '/role/list']) {
+    const answer = await service.get(url, { token });
+    expect(rows.filter(({ hash }) => answer.text.includes(hash.slice(-20)))).toEqual([]);
+    expect(answer.text).not.toMatch(
+      /"(password|password_hash|hash|token_hash|search_text|refresh_token|secret)"|\$argon2/,
+    );
+  }
+});
+
+describe('metrics', () => {
+  const scrape = () => service.get('/metrics', { token: METRICS_TOKEN });
+
+  it.each([
+    ['no token', {}, 'auth.token_missing'],
+    ['an empty token', { authorization: 'Bearer ' }, 'auth.token_invalid'],
+    ['another token', { authorization: `Bearer ${'x'.repeat(METRICS_TOKEN.length)}` }, 'auth.token_invalid'],
+    ['the beginning of the token', { authorization: `Bearer ${METRICS_TOKEN.slice(0, -1)}` }, 'auth.token_invalid'],
+    ['the token and more', { authorization: `Bearer ${METRICS_TOKEN}x` }, 'auth.token_invalid'],
+    ['the token as a password', { authorization: `Basic ${btoa(`x:${METRICS_TOKEN}`)}` }, 'auth.token_invalid'],
+    ['the token in another header', { 'x-auth-token': METRICS_TOKEN }, 'auth.token_missing'],
+  ])('reject %s (O15)', async (_name, headers, code) => {
+    const { status, body } = await service.get('/metrics', { headers });
+    expect([status, body.code]).toEqual([401, code]);
+  });
+
+  it('reject the access token of an administrator, because they cover all carriers', async () => {
+    expect((await service.get('/metrics', { token })).status).toBe(401);
+  });
+
+  it('have a bounded number of series for any paths, methods and ids, and contain no personal data', async () => {
+    /** Returns the names of all series except recurring jobs, which appear only during a run. */
+    const series = async () =>
+      [...parseScrape((await scrape()).text).keys()].filter(
+        (name) => !/^carrier_identity_job(s|_age_seconds)\{/.test(name),
+      );
+    const send = async (round: number) => {
+      for (let request = 0; request < 10; request++) {
+        const name = `${round}-${request}-${randomUUID()}`;
+        await service.get(`/${name}`);
+        await service.get(`/user/${name}`, { token });
+        await service.get(`/docs/errors/${name}`);
+        await service.post('/auth/login', { body: { login: name, password: name } });
+      }
+      for (const method of ['GET', 'PUT', 'PURGE', 'PROPFIND']) await service.send(method, '/mail/list');
+      await service.get('/user/list?email=secret@example.com', { token });
+      await service.get(`/user/${member.user_id}`, { token });
+    };
+    await send(1);
+    // The first scrape adds the series of scrapes.
+    await scrape();
+    const before = await series();
+    await send(2);
+    expect((await series()).filter((name) => !before.includes(name))).toEqual([]);
+    const { text } = await scrape();
+    expect(text).toContain('/user/{user_id}');
+    const personal = [
+      member.user_id,
+      member.token,
+      member.session_id,
+      adminEmail,
+      'secret',
+      '127.0.0.1',
+      METRICS_TOKEN,
+    ];
+    for (const value of personal) expect(text).not.toContain(value);
+  });
+});

@@ -1,0 +1,325 @@
+import { createKey, type TestKey } from '../support/keys';
+import { Authenticator } from '../support/second-factors';
+import { adminEmail, password, type TestAnswer, TestService } from '../support/service';
+import { ServiceProcess } from '../support/service-process';
+import { decode, visiblePart } from '../support/tokens';
+
+const perMinute = 5;
+const portal = '192.0.2.80';
+const agent = 'Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0';
+const wrong = `${password}!`;
+const limits = {
+  LOGIN_ATTEMPTS_PER_ADDRESS_PER_MINUTE: String(perMinute),
+  REQUESTS_PER_ADDRESS_PER_MINUTE: String(perMinute),
+};
+
+let count = 0;
+/** Every address of a test is new, and so is its /24. */
+const newAddress = () => `198.${++count % 250}.${Math.floor(count / 250)}.7`;
+const statusesOf = async (times: number, send: (index: number) => Promise<TestAnswer>) => {
+  const statuses: number[] = [];
+  for (let index = 0; index < times; index++) statuses.push((await send(index)).status);
+  return statuses;
+};
+const times = (status: number, number = perMinute): number[] => Array<number>(number).fill(status);
+
+describe('the limits per address', () => {
+  let service: TestService;
+  beforeAll(async () => {
+    service = await TestService.start(limits);
+  });
+  afterAll(() => service.close());
+
+  const attempt = (ip: string, headers: Record<string, string> = {}, at: ServiceProcess = service) =>
+    at.post('/auth/login', { body: { login: `account-${++count}`, password: wrong }, ip, headers });
+
+  it('verifies a limited number of passwords when one password is tried on many accounts (L8)', async () => {
+    const ip = newAddress();
+    expect(await statusesOf(20, () => attempt(ip))).toEqual([...times(401), ...times(429, 15)]);
+    const { body, headers } = await attempt(ip);
+    expect(body).toMatchObject({ code: 'auth.too_many_attempts' });
+    expect(headers).toMatchObject({ 'ratelimit-policy': `"login";q=${perMinute};w=60` });
+    expect(Number(headers['retry-after'])).toBeGreaterThan(0);
+    const counters = await service.rows('select 1 from login_attempts where failures > 0');
+    expect(counters).toHaveLength(perMinute);
+    expect((await attempt(newAddress())).status).toBe(401);
+  });
+
+  it('shares the limit with other ways to try a password, and per IPv6 /64 (L8, L17)', async () => {
+    const ip = newAddress();
+    const ways = [
+      () => attempt(ip),
+      () => service.post('/auth/reset_email', { body: { email: `unknown-${++count}@example.com` }, ip }),
+      () => service.post(`/auth/reset/${'x'.repeat(42)}y`, { body: { password: 'a new and long password' }, ip }),
+    ];
+    const way = (index: number) => (ways[index % ways.length] as (typeof ways)[number])();
+    expect(await statusesOf(perMinute, way)).not.toContain(429);
+    expect(await statusesOf(ways.length, way)).toEqual(times(429, ways.length));
+    const hosts = await statusesOf(perMinute + 2, (index) => attempt(`2001:db8:0:8::${index + 1}`));
+    expect(hosts).toEqual([...times(401), 429, 429]);
+    expect((await attempt('2001:db8:0:9::1')).status).toBe(401);
+  });
+
+  it.each(['x-real-ip', 'forwarded', 'cf-connecting-ip', 'true-client-ip', 'x-client-ip', 'x-forwarded-host'])(
+    'limits the address that the proxy saw, regardless of %s (L9)',
+    async (name) => {
+      const ip = newAddress();
+      const statuses = await statusesOf(perMinute + 2, (index) => attempt(ip, { [name]: `203.0.113.${index}` }));
+      expect(statuses).toEqual([...times(401), 429, 429]);
+    },
+  );
+
+  it('limits the address that a trusted proxy saw, and ignores claims of clients and other peers (L9)', async () => {
+    const ip = newAddress();
+    const claimed = (index: number) => attempt(`203.0.113.${index}, ${ip}`);
+    expect(await statusesOf(perMinute + 2, claimed)).toEqual([...times(401), 429, 429]);
+    const untrusting = await ServiceProcess.beside(service, { ...limits, TRUST_PROXY: '10.0.0.0/8' });
+    const statuses = await statusesOf(perMinute + 2, (index) => attempt(`198.51.100.${index}`, {}, untrusting));
+    expect(statuses).toEqual([...times(401), 429, 429]);
+    await untrusting.stop();
+  });
+
+  it('starts with proxy networks of all addresses, and believes them (L9)', async () => {
+    const trusting = await ServiceProcess.beside(service, { TRUST_PROXY: '0.0.0.0/0,::/0' });
+    const ip = newAddress();
+    const login = await trusting.post('/auth/login', { body: { login: adminEmail, password }, ip });
+    const { body } = await trusting.get('/auth/session/list', { token: login.body.access_token });
+    expect(body.items.map((session: { ip: string }) => session.ip)).toContain(ip);
+    await trusting.stop();
+  });
+
+  describe('of logins through a portal', () => {
+    let key: TestKey;
+    beforeAll(async () => {
+      key = await createKey(service, ['login:forward'], { carrier_scope: ['c1'] });
+    });
+
+    const headersOf = (address?: string, given = key.key): Record<string, string> => ({
+      'x-api-key': given,
+      'user-agent': agent,
+      ...(address === undefined ? {} : { 'x-user-address': address }),
+    });
+    const login = (name: string, address?: string, secret = password, ip = portal): Promise<TestAnswer> =>
+      service.post('/auth/login', { body: { login: name, password: secret }, ip, headers: headersOf(address) });
+    const sessionOf = async (token: string) =>
+      (await service.post('/auth/check-token', { body: { token } })).body.session;
+    /** The routes that a portal forwards. */
+    const routes: [string, string, object | undefined][] = [
+      ['POST', '/auth/login', { login: 'nobody', password }],
+      ['POST', '/auth/second-factor', { challenge: 'x'.repeat(43), code: '000000' }],
+      ['POST', '/auth/second-factor/passkey-options', { challenge: 'x'.repeat(43) }],
+      ['POST', '/auth/passkey/options', undefined],
+      ['POST', '/auth/passkey/login', { challenge: 'x'.repeat(43), passkey: {} }],
+      ['POST', '/auth/reset_email', { email: 'nobody@example.com' }],
+      ['GET', `/auth/reset/${'x'.repeat(43)}`, undefined],
+      ['POST', `/auth/reset/${'x'.repeat(43)}`, { password: 'a new and long password' }],
+      ['POST', '/auth/check-token', { token: 'none' }],
+    ];
+
+    it('counts logins for the addresses of the users, and records these addresses in sessions (L30)', async () => {
+      for (let number = 0; number < perMinute + 1; number++) {
+        const { name } = await service.createUser();
+        const address = newAddress();
+        const { status, body } = await login(name, address);
+        expect([status, decode(body.access_token)['client_id']]).toEqual([200, key.key_id]);
+        expect(await sessionOf(body.access_token)).toMatchObject({ ip: address, user_agent: agent });
+      }
+      const address = newAddress();
+      expect(await statusesOf(perMinute + 1, (index) => login(`missing-${index}`, address))).toEqual([
+        ...times(401),
+        429,
+      ]);
+      expect((await login((await service.createUser()).name, newAddress())).status).toBe(200);
+    });
+
+    it('keeps the client id of the portal through refreshes and a reauthentication (L30)', async () => {
+      const { name } = await service.createUser();
+      const { body } = await login(name, newAddress());
+      const ip = newAddress();
+      const refreshed = await service.post('/auth/check-token', { body: { refresh_token: body.refresh_token }, ip });
+      const token = refreshed.body.access_token;
+      const fresh = await service.post('/auth/reauthenticate', { token, body: { password }, ip });
+      for (const given of [token, fresh.body.access_token])
+        expect(decode(given)).toMatchObject({ client_id: key.key_id, aud: 'carrier-platform', roles: [] });
+    });
+
+    it.each(routes)(
+      'rejects a wrong key, a key without the permission, and a missing address: %s %s (L30)',
+      async (method, path, body) => {
+        const send = (headers: Record<string, string>) =>
+          service.send(method, path, { body, headers, ip: newAddress() });
+        const weak = await createKey(service, ['user:read']);
+        const revoked = await createKey(service, ['login:forward']);
+        await service.delete(`/auth/key/${revoked.key_id}`, { token: service.admin.token });
+        const answers = [
+          ...['none', `${key.key.slice(0, -1)}x`, '', revoked.key].map((given) => headersOf(newAddress(), given)),
+          headersOf(newAddress(), weak.key),
+          headersOf(),
+          ...[
+            '',
+            'localhost',
+            '192.0.2.1, 192.0.2.2',
+            '192.0.2.1:443',
+            '[2001:db8::1]',
+            '192.0.2.256',
+            '10.0.0.0/8',
+          ].map((text) => headersOf(text)),
+        ];
+        const codes = await Promise.all(
+          answers.map(async (headers) => {
+            const answer = await send(headers);
+            return [answer.status, answer.body.code, answer.body.errors?.[0]?.parameter];
+          }),
+        );
+        expect(codes).toEqual([
+          ...Array<unknown>(4).fill([401, 'auth.key_invalid', undefined]),
+          [403, 'access.denied', undefined],
+          ...Array<unknown>(8).fill([400, 'request.invalid', 'X-User-Address']),
+        ]);
+      },
+    );
+
+    it.each(routes)('counts rejected requests for the address of the user: %s %s (L30)', async (method, path, body) => {
+      const [one, two] = [newAddress(), newAddress()];
+      const ip = newAddress();
+      // Wrong passwords of one login would lock it.
+      const unknown = () => (path === '/auth/login' ? { ...body, login: `nobody-${++count}` } : body);
+      const send = (address: string) =>
+        service.send(method, path, { body: unknown(), headers: headersOf(address), ip });
+      const first = await statusesOf(perMinute, () => send(one));
+      expect(first).not.toContain(429);
+      expect((await send(one)).status).toBe(429);
+      expect((await send(two)).status).toBe(first[0]);
+    });
+
+    it('ignores an address without a key (L30)', async () => {
+      const ip = newAddress();
+      const { name } = await service.createUser();
+      const send = (address: string) =>
+        service.post('/auth/login', { body: { login: name, password }, ip, headers: { 'x-user-address': address } });
+      const { body } = await send(newAddress());
+      expect(await sessionOf(body.access_token)).toMatchObject({ ip });
+      expect(decode(body.access_token)['client_id']).toBe('carrier-platform');
+      expect(await statusesOf(perMinute, () => send(newAddress()))).toEqual([...times(200, perMinute - 1), 429]);
+    });
+
+    it('checks the address of the user against allowed_ips and known addresses (L30)', async () => {
+      const [home, strange] = [newAddress(), newAddress()];
+      const bound = await service.createUser({ allowed_ips: [home] });
+      const refused = await login(bound.name, strange);
+      expect([refused.status, refused.body.code]).toEqual([403, 'auth.ip_not_allowed']);
+      expect((await login(bound.name, home)).status).toBe(200);
+      expect((await login(bound.name, home, password, home)).status).toBe(200);
+      const user = await service.createUser();
+      expect((await login(user.name, home)).status).toBe(200);
+      // A stranger locks the user out everywhere but at the known address.
+      for (let failures = 0; failures < 5; failures++) await login(user.name, newAddress(), wrong);
+      expect((await login(user.name, newAddress())).status).toBe(429);
+      expect((await login(user.name, home)).status).toBe(200);
+      const events = await service.rows<{ ip: string }>(
+        `select distinct host(ip) as ip from events where event_type = 'login.succeeded' and target_id = $1`,
+        [user.user_id],
+      );
+      expect(events).toEqual([{ ip: home }]);
+    });
+
+    it('uses the address of the user in the second step, and the limits of the tokens (L30)', async () => {
+      const home = newAddress();
+      const { name, user_id } = await service.createUser({ allowed_ips: [home] });
+      const app = await Authenticator.enrol((text, values) => service.rows(text, values), user_id);
+      const { body } = await login(name, home);
+      const complete = (address: string, path: string, fields: object) =>
+        service.post(path, { body: { challenge: body.challenge, ...fields }, ip: portal, headers: headersOf(address) });
+      const options = '/auth/second-factor/passkey-options';
+      expect((await complete(newAddress(), options, {})).status).toBe(401);
+      expect((await complete(home, options, {})).status).toBe(200);
+      const completed = await complete(home, '/auth/second-factor', { code: app.code(), permissions: [] });
+      expect(completed.status).toBe(200);
+      expect(await sessionOf(completed.body.access_token)).toMatchObject({ ip: home, user_agent: agent });
+      expect(decode(completed.body.access_token)).toMatchObject({ client_id: key.key_id, permissions: [] });
+    });
+
+    it('ignores the key for users outside its scope (L30)', async () => {
+      const home = newAddress();
+      for (const fields of [{ carrier_id: 'c2' }, { user_type: 'system' }]) {
+        const ip = newAddress();
+        const user = await service.createUser({ ...fields, allowed_ips: [ip] });
+        const { body } = await login(user.name, home, password, ip);
+        expect(await sessionOf(body.access_token)).toMatchObject({ ip });
+        expect(decode(body.access_token)['client_id']).toBe('carrier-platform');
+        const claimed = await login(user.name, ip, password, newAddress());
+        expect([claimed.status, claimed.body.code]).toEqual([403, 'auth.ip_not_allowed']);
+      }
+    });
+
+    it('limits passwords for users outside the scope like logins from the address of the portal (L30)', async () => {
+      const ip = newAddress();
+      const users: { name: string }[] = [];
+      while (users.length < perMinute + 2) users.push(await service.createUser({ carrier_id: 'c2' }));
+      const statuses = await statusesOf(users.length, (index) =>
+        login(users[index]?.name ?? '', newAddress(), password, ip),
+      );
+      expect(statuses).toEqual([...times(200), 401, 401]);
+      const inside = await service.createUser();
+      expect((await login(inside.name, newAddress(), password, ip)).status).toBe(200);
+    });
+
+    it('does not use up the limit of an address for other users, who may be outside the scope (L30)', async () => {
+      const address = newAddress();
+      expect((await statusesOf(perMinute + 1, (index) => login(`nobody-${index}`, address))).at(-1)).toBe(429);
+      const { name } = await service.createUser({ carrier_id: 'c2' });
+      const direct = await service.post('/auth/login', { body: { login: name, password }, ip: address });
+      expect(direct.status).toBe(200);
+    });
+
+    it('gives unknown users and users in and outside the scope the same response, beyond limits (L30)', async () => {
+      const ip = newAddress();
+      const [inside, outside] = [await service.createUser(), await service.createUser({ carrier_id: 'c2' })];
+      const traces = [];
+      for (const name of ['nobody-here', inside.name, outside.name, 'nobody-there']) {
+        const address = newAddress();
+        const trace: object[] = [];
+        for (let index = 0; index < perMinute + 1; index++) {
+          const { status, headers, ...rest } = await login(name, address, wrong, ip);
+          trace.push({
+            ...visiblePart({ status, headers: { ...headers, 'retry-after': '', ratelimit: '' }, ...rest }),
+          });
+        }
+        const other = await login(name, newAddress(), wrong, ip);
+        traces.push([trace, other.status, other.body.code, other.headers['retry-after']]);
+      }
+      expect(traces.slice(1)).toEqual([traces[0], traces[0], traces[0]]);
+    });
+
+    it('requests and uses reset links for the address of the user (L30)', async () => {
+      const home = newAddress();
+      const [inside, outside] = [await service.createUser(), await service.createUser({ carrier_id: 'c2' })];
+      for (const { email } of [inside, outside]) {
+        const sent = await service.post('/auth/reset_email', { body: { email }, ip: portal, headers: headersOf(home) });
+        expect(sent.status).toBe(202);
+        const { token = '' } = await service.mailbox.take(email, /\/auth\/reset\//);
+        const body = { password: 'a quiet river under bridges' };
+        const used = await service.post(`/auth/reset/${token}`, { body, ip: portal, headers: headersOf(home) });
+        expect(used.status).toBe(204);
+      }
+      const ipsOf = async (user_id: string) =>
+        (
+          await service.rows<{ event: string }>(
+            `select event_type || ' ' || host(ip) as event from events
+             where target_id = $1 and event_type like 'password.reset%' order by event_type`,
+            [user_id],
+          )
+        ).map(({ event }) => event);
+      expect(await ipsOf(inside.user_id)).toEqual([`password.reset ${home}`, `password.reset_requested ${home}`]);
+      expect(await ipsOf(outside.user_id)).toEqual([`password.reset ${portal}`, `password.reset_requested ${portal}`]);
+    });
+
+    it('checks the key even if the token is cached (L30)', async () => {
+      const { token } = await service.loginAs();
+      const check = (given: string) =>
+        service.post('/auth/check-token', { body: { token }, headers: headersOf(newAddress(), given) });
+      expect((await check(key.key)).status).toBe(200);
+      expect((await check('none')).body.code).toBe('auth.key_invalid');
+    });
+  });
+});

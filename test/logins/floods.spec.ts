@@ -1,0 +1,182 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { getPriority } from 'node:os';
+import { Client } from 'pg';
+import { METRICS_TOKEN } from '../support/hash-counts';
+import { adminEmail, password, type TestAnswer, TestService } from '../support/service';
+import { ServiceProcess } from '../support/service-process';
+import { until } from '../support/until';
+
+const crowd = 100;
+/** Number of logins that may run at the same time. */
+const places = 65;
+
+describe('many passwords at once', () => {
+  let service: TestService;
+  let instances: [ServiceProcess, ServiceProcess];
+  let token: string;
+
+  beforeAll(async () => {
+    service = await TestService.start({ METRICS_TOKEN, ACCESS_TOKEN_TTL_SECONDS: '3600' });
+    instances = [service, await ServiceProcess.beside(service)];
+    ({ token } = service.admin);
+  });
+  afterAll(async () => {
+    await instances[1].stop();
+    await service.close();
+  });
+
+  const login = (body: object): Promise<TestAnswer> => service.send('POST', '/auth/login', { body });
+
+  /** Runs `meanwhile` while admitted attempts wait for a lock and no attempt can begin. */
+  async function whileHeld(work: () => Promise<void>): Promise<void> {
+    const holder = new Client({ connectionString: service.config.DATABASE_URL });
+    await holder.connect();
+    await holder.query('begin; lock table login_attempts in share row exclusive mode');
+    await work().finally(() => holder.end());
+  }
+
+  const counters = () => service.rows('select 1 from login_attempts').then((rows) => rows.length);
+
+  it('rejects the surplus without a statement, keeps the connections, and still checks tokens (L13, F20)', async () => {
+    const before = await counters();
+    // A known token needs no database query: the connections are occupied, too.
+    const check = async () => (await service.send('POST', '/auth/check-token', { body: { token } })).status;
+    await check();
+    let flood: Promise<TestAnswer>[] = [];
+    const answered: TestAnswer[] = [];
+    await whileHeld(async () => {
+      flood = Array.from({ length: crowd }, (_, index) =>
+        login({ login: `unknown-${index}`, password: 'a wrong password' }),
+      );
+      for (const one of flood) void one.then((answer) => answered.push(answer));
+      await service.until(() => answered.length === crowd - places);
+      expect(new Set(answered.map(({ body }) => body.code as string))).toEqual(new Set(['service.overloaded']));
+      for (const { headers } of answered)
+        expect(headers).toMatchObject({ 'retry-after': '2', connection: 'keep-alive' });
+      for (let time = 0; time < 20; time++) expect(await check()).toBe(200);
+      // Rejected by validation: this is not a login attempt.
+      expect((await login({})).body).toMatchObject({ status: 503, code: 'service.overloaded' });
+    });
+    await Promise.all(flood);
+    // On a slow machine, some of the admitted attempts wait in vain for the lock or for their hash.
+    const statuses = answered.map(({ status }) => status);
+    expect(new Set(statuses)).toEqual(new Set([401, 503]));
+    const evaluated = statuses.filter((status) => status === 401).length;
+    const counted = (await counters()) - before;
+    expect([evaluated <= counted, counted <= places]).toEqual([true, true]);
+    expect((await login({})).status).toBe(400);
+    expect((await login({ login: 'unknown-0', password: 'a wrong password' })).status).toBe(401);
+    // A rejected login is no error of the service.
+    expect(service.output).not.toMatch(/AppError|"level":"error"/);
+  });
+
+  it('runs hashing threads at a lower priority than the thread that responds (F20)', () => {
+    const tasks = `/proc/${service.pid}/task`;
+    const isLinux = existsSync(tasks);
+    const niceness = isLinux ? readdirSync(tasks).map((thread) => niceOf(`${tasks}/${thread}/stat`)) : [];
+    const own = getPriority(service.pid);
+    expect(niceness.filter((nice) => nice === own + 5)).toHaveLength(isLinux ? 4 : 0);
+    expect(isLinux ? niceOf(`${tasks}/${service.pid}/stat`) : own).toBe(own);
+  });
+
+  const logins = (times: number, body: (index: number) => { login: string; password: string }): Promise<TestAnswer[]> =>
+    Promise.all(
+      Array.from({ length: times }, (_, index) =>
+        instances[(index % 2) as 0 | 1].send('POST', '/auth/login', { body: body(index) }),
+      ),
+    );
+
+  const eventsOf = (user_id: string) =>
+    service.rows<{ event_type: string; n: number }>(
+      `
+        select event_type, count(*)::integer as n
+        from events
+        where target_id = $1 and event_type like 'login.%'
+        group by 1
+        order by 1`,
+      [user_id],
+    );
+
+  it('verifies five of 100 wrong passwords, by name and by address, on either instance (L7)', async () => {
+    const { user_id, name, email } = await service.createUser();
+    const answers = await logins(100, (index) => ({
+      login: index % 3 === 0 ? email : name,
+      password: `${password}${index}`,
+    }));
+    expect(await eventsOf(user_id)).toEqual([
+      { event_type: 'login.failed', n: 5 },
+      { event_type: 'login.locked', n: 1 },
+    ]);
+    expect(answers.filter(({ status }) => status === 401)).toHaveLength(5);
+    for (const { status } of answers) expect([401, 429, 503]).toContain(status);
+  });
+
+  it('verifies at most ten wrong passwords when a right one is among them (L7)', async () => {
+    const { user_id, name } = await service.createUser();
+    await logins(100, (index) => ({ login: name, password: index === 50 ? password : `${password}${index}` }));
+    const [failed] = await eventsOf(user_id);
+    expect(failed?.n).toBeLessThanOrEqual(10);
+  });
+
+  /** Logs in, and retries when a busy machine rejects the login. */
+  const logIn = async (instance: ServiceProcess, login: string): Promise<TestAnswer> => {
+    const answer = await instance.send('POST', '/auth/login', { body: { login, password } });
+    return answer.status === 503 ? logIn(instance, login) : answer;
+  };
+
+  it('logs a user in 60 times at once, into separate sessions and without a lockout (S23)', async () => {
+    const { user_id, name, email } = await service.createUser();
+    const comers = Array.from({ length: 60 }, (_none, index) =>
+      logIn(instances[(index % 2) as 0 | 1], index % 3 === 0 ? email : name),
+    );
+    const answers = await Promise.all(comers);
+    expect(answers.map(({ status }) => status)).toEqual(Array<number>(60).fill(200));
+    expect(new Set(answers.map(({ body }) => body.session_id)).size).toBe(60);
+    expect(await eventsOf(user_id)).toEqual([{ event_type: 'login.succeeded', n: 60 }]);
+    const counters = await service.rows(
+      `select failures, pending, locked_until from login_attempts where account = $1`,
+      [user_id],
+    );
+    for (const counter of counters) expect(counter).toEqual({ failures: 0, pending: {}, locked_until: null });
+  });
+
+  it('counts the attempts of a killed instance as failures (L7)', async () => {
+    const { user_id, name } = await service.createUser();
+    const doomed = await ServiceProcess.beside(service);
+    const attempts = Array.from({ length: 50 }, () =>
+      doomed.send('POST', '/auth/login', { body: { login: name, password: `${password}!` } }).catch(() => null),
+    );
+    const pending = () =>
+      service
+        .rows(`select 1 from login_attempts where account = $1 and pending <> '{}'`, [user_id])
+        .then((rows) => rows.length > 0);
+    await until(pending);
+    await doomed.kill();
+    await Promise.all(attempts);
+    await service.rows(
+      `
+        update login_attempts
+        set pending = (
+          select coalesce(jsonb_object_agg(key, value::float8 - 15), '{}')
+          from jsonb_each_text(pending)
+        )
+        where account = $1`,
+      [user_id],
+    );
+    const answers = await logins(20, () => ({ login: name, password: `${password}!` }));
+    const evaluated = answers.filter(({ status }) => status === 401).length;
+    const [row] = await service.rows<{ failures: number }>(`select failures from login_attempts where account = $1`, [
+      user_id,
+    ]);
+    expect(row?.failures).toBe(5);
+    expect(evaluated).toBeLessThan(5);
+    expect((await instances[0].send('POST', '/auth/login', { body: { login: adminEmail, password } })).status).toBe(
+      200,
+    );
+  });
+});
+
+/** Field 19 of proc_pid_stat(5); the name before it may have spaces. */
+function niceOf(stat: string): number {
+  return Number(readFileSync(stat, 'utf8').split(') ')[1]?.split(' ')[16]);
+}

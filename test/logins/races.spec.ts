@@ -1,0 +1,335 @@
+import { Client } from 'pg';
+import type { LoginAttemptsService } from '../../src/auth/passwords/login-attempts.service';
+import { password, type TestAnswer, TestService } from '../support/service';
+import { until } from '../support/until';
+
+const wrong = `${password}!`;
+const max = 3;
+
+/** Logins whose steps wait for locks of other transactions. */
+describe('logins beside other transactions', () => {
+  let service: TestService;
+  beforeAll(async () => {
+    service = await TestService.start({ SESSIONS_PER_USER_MAX: String(max) });
+  });
+  afterAll(() => service.close());
+
+  const live = (user_id: string) =>
+    service.rows('select 1 from sessions where user_id = $1 and ended_at is null', [user_id]);
+
+  async function logInMeanwhile(
+    { name, user_id }: { name: string; user_id: string },
+    count: number,
+    change: string,
+  ): Promise<TestAnswer[]> {
+    const other = await service.sql.connect();
+    try {
+      await other.query('begin');
+      await other.query('select 1 from users where user_id = $1 for no key update', [user_id]);
+      const answers = Promise.all(
+        Array.from({ length: count }, () =>
+          service.post('/auth/login', { body: { login: name, password }, ip: '192.0.2.7' }),
+        ),
+      );
+      const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+      await until(async () => (await service.rows(waiting)).length === count);
+      await other.query(`update users set ${change} where user_id = $1`, [user_id]);
+      await other.query('commit');
+      return await answers;
+    } finally {
+      other.release();
+    }
+  }
+
+  it('keeps the session limit in concurrent logins, with one event per ended session (S13)', async () => {
+    const user = await service.createUser();
+    for (let i = 0; i < max; i++) await service.login(user.name);
+    const answers = await logInMeanwhile(user, 3, 'first_name = first_name');
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(await live(user.user_id)).toHaveLength(max);
+    const events = `
+      select 1
+      from events
+      join sessions on target_id = sessions.session_id
+      where event_type = 'session.ended' and user_id = $1`;
+    expect(await service.rows(events, [user.user_id])).toHaveLength(3);
+    const logins = `select distinct session_id from events where event_type = 'login.succeeded' and target_id = $1`;
+    expect(await service.rows(logins, [user.user_id])).toHaveLength(max + 3);
+  });
+
+  it.each([
+    ['is disabled', `status = 'disabled', version = version + 1`, 'auth.invalid_credentials', 1],
+    ['is deleted', 'deleted_at = now(), version = version + 1', 'auth.invalid_credentials', 1],
+    ['gets another password', 'password_changed_at = now()', 'auth.invalid_credentials', 1],
+    [
+      'may log in from elsewhere only',
+      `allowed_ips = '{198.51.100.0/24}', version = version + 1`,
+      'auth.ip_not_allowed',
+      0,
+    ],
+  ])(
+    'rejects the login of a user who %s, and keeps nothing of it (CVE-2026-1609)',
+    async (_, change, code, failures) => {
+      const user = await service.createUser();
+      const [answer] = await logInMeanwhile(user, 1, change);
+      expect(answer?.body.code).toBe(code);
+      const failed = await service.rows(`select 1 from events where event_type = 'login.failed' and target_id = $1`, [
+        user.user_id,
+      ]);
+      expect(failed).toHaveLength(1);
+      expect(await service.rows('select failures from login_attempts where account = $1', [user.user_id])).toEqual([
+        { failures },
+      ]);
+      expect(await live(user.user_id)).toEqual([]);
+      expect(
+        await service.rows(`select 1 from events where event_type = 'login.succeeded' and target_id = $1`, [
+          user.user_id,
+        ]),
+      ).toEqual([]);
+      const left = `
+        select
+          last_login_at, (select jsonb_agg(pending) from login_attempts where account = $1::text) as pending
+        from user_logins
+        where user_id = $1::uuid`;
+      expect(await service.rows(left, [user.user_id])).toEqual([{ last_login_at: null, pending: [{}] }]);
+    },
+  );
+
+  it('accepts a login beside any other change, which the response shows', async () => {
+    const user = await service.createUser();
+    const [answer] = await logInMeanwhile(user, 1, `first_name = 'Renamed', version = version + 1`);
+    expect([answer?.status, answer?.body.user.first_name, answer?.body.user.version]).toEqual([200, 'Renamed', 2]);
+    expect(await live(user.user_id)).toHaveLength(1);
+  });
+
+  /**
+   * Locks something other than the user, so that the login holds the user and waits for the rest.
+   */
+  async function logInBeside(name: string, touch: string, value: string, then: string[] = []): Promise<TestAnswer> {
+    const other = await service.sql.connect();
+    try {
+      await other.query('begin');
+      await other.query(touch, [value]);
+      const answer = service.post('/auth/login', { body: { login: name, password }, ip: '192.0.2.7' });
+      const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+      await until(async () => (await service.rows(waiting)).length === 1);
+      for (const statement of then) await other.query(statement, [value]);
+      await other.query('commit');
+      return await answer;
+    } finally {
+      other.release();
+    }
+  }
+
+  const endsOf = (session_id: string) =>
+    service.rows(
+      `
+        select
+          ended_reason,
+          (
+            select count(*)::integer
+            from events
+            where event_type = 'session.ended' and target_id = sessions.session_id
+          ) as events
+        from sessions
+        where session_id = $1`,
+      [session_id],
+    );
+
+  it('ends a session above the limit once when another request ends it meanwhile (S13)', async () => {
+    const { name, user_id } = await service.createUser();
+    const oldest = await service.login(name);
+    for (let i = 1; i < max; i++) await service.login(name);
+    const touch = `update sessions set ended_at = now(), ended_reason = 'logout' where session_id = $1`;
+    expect((await logInBeside(name, touch, oldest.session_id)).status).toBe(200);
+    expect(await endsOf(oldest.session_id)).toEqual([{ ended_reason: 'logout', events: 0 }]);
+    expect(await live(user_id)).toHaveLength(max);
+  });
+
+  it('ends a session above the limit although it is refreshed meanwhile (S13)', async () => {
+    const { name, user_id } = await service.createUser();
+    const oldest = await service.login(name);
+    for (let i = 1; i < max; i++) await service.login(name);
+    const touch = `update sessions set last_seen_at = now(), refreshed_at = now() where session_id = $1`;
+    expect((await logInBeside(name, touch, oldest.session_id)).status).toBe(200);
+    expect(await endsOf(oldest.session_id)).toEqual([{ ended_reason: 'replaced', events: 1 }]);
+    expect(await live(user_id)).toHaveLength(max);
+  });
+
+  it('removes the expiry of an initial password that another transaction writes meanwhile', async () => {
+    const { name, user_id } = await service.createUser({ must_change_password: true });
+    const expiry = async () =>
+      (await service.rows('select expires_at from credentials where user_id = $1', [user_id]))[0]?.['expires_at'];
+    expect(await expiry()).toEqual(expect.any(Date));
+    const touch = `update credentials set password_hash = password_hash where user_id = $1`;
+    const { status, body } = await logInBeside(name, touch, user_id);
+    expect([status, body.user.must_change_password]).toEqual([200, true]);
+    expect(await expiry()).toBeNull();
+  });
+
+  it('logs in once despite a deadlock with a transaction that locks sessions before users (F26)', async () => {
+    const { name, user_id } = await service.createUser();
+    const oldest = await service.login(name);
+    for (let i = 1; i < max; i++) await service.login(name);
+    const touch = 'select 1 from sessions where session_id = $1 for update';
+    const then = [
+      'select 1 from users where user_id = (select user_id from sessions where session_id = $1) for update',
+    ];
+    expect((await logInBeside(name, touch, oldest.session_id, then)).status).toBe(200);
+    expect(await live(user_id)).toHaveLength(max);
+    expect(await endsOf(oldest.session_id)).toEqual([{ ended_reason: 'replaced', events: 1 }]);
+    const logins = `select 1 from events where event_type = 'login.succeeded' and target_id = $1`;
+    expect(await service.rows(logins, [user_id])).toHaveLength(max + 1);
+    const left = 'select failures, pending from login_attempts where account = $1';
+    expect(new Set((await service.rows(left, [user_id])).map((row) => JSON.stringify(row)))).toEqual(
+      new Set(['{"failures":0,"pending":{}}']),
+    );
+  });
+
+  it.each([['login.succeeded'], ['session.ended']])(
+    'keeps nothing of a login whose %s cannot be recorded (B14)',
+    async (event_type) => {
+      const { name, user_id } = await service.createUser();
+      const oldest = await service.login(name);
+      for (let i = 1; i < max; i++) await service.login(name);
+      const before = await service.rows('select last_login_at from user_logins where user_id = $1', [user_id]);
+      await service.rows(`alter table events add constraint refused check (event_type <> '${event_type}') not valid`);
+      const answer = await service.post('/auth/login', { body: { login: name, password } });
+      await service.rows('alter table events drop constraint refused');
+      expect(answer.status).toBe(500);
+      expect(await live(user_id)).toHaveLength(max);
+      expect(await endsOf(oldest.session_id)).toEqual([{ ended_reason: null, events: 0 }]);
+      expect(await service.rows('select last_login_at from user_logins where user_id = $1', [user_id])).toEqual(before);
+      expect(
+        await service.rows(`select 1 from login_attempts where account = $1 and (pending <> '{}' or failures > 0)`, [
+          user_id,
+        ]),
+      ).toEqual([]);
+    },
+  );
+
+  const clients: Client[] = [];
+  afterEach(() => Promise.all(clients.splice(0).map((client) => client.end())));
+
+  const attempt = (login: string, secret = password) =>
+    service.post('/auth/login', { body: { login, password: secret } });
+  const counter = async (user_id: string) =>
+    (await service.rows('select failures, locked_until, pending from login_attempts where account = $1', [user_id]))[0];
+  /** Runs a statement in a transaction that stays open, until the client ends. */
+  async function hold(statement: string): Promise<Client> {
+    const client = new Client({ connectionString: service.config.DATABASE_URL });
+    clients.push(client);
+    await client.connect();
+    await client.query(`begin; ${statement}`);
+    return client;
+  }
+  const waiting = async (table: string) =>
+    (
+      await service.sql.query(
+        `
+          select 1
+          from pg_stat_activity
+          where datname = current_database() and wait_event_type = 'Lock' and query ilike $1`,
+        [`%${table}%`],
+      )
+    ).rows.length;
+  const attempts = () => service.inside<LoginAttemptsService>('LoginAttemptsService');
+  const open = async (user_id: string) => {
+    const begun = await attempts().begin({ account: user_id, user_id, address: '' });
+    if (begun === null) throw new Error('no place is free');
+    return begun;
+  };
+  /** Ages the open attempts beyond their lease. */
+  const age = (user_id: string) =>
+    service.rows(
+      `
+        update login_attempts
+        set pending = (select jsonb_object_agg(key, value::float8 - 16) from jsonb_each_text(pending))
+        where account = $1 and pending <> '{}'`,
+      [user_id],
+    );
+
+  it('counts no right password while the database can neither complete nor close the attempt (L23)', async () => {
+    const { name, user_id } = await service.createUser();
+    const user = await hold(`select 1 from users where user_id = '${user_id}' for update`);
+    const logins = Array.from({ length: 4 }, () => attempt(name));
+    // The logins are counted and verified, and wait for the lock of the user.
+    await until(async () => (await waiting('from users')) === 4);
+    const counters = await hold('lock table login_attempts in access exclusive mode');
+    expect((await Promise.all(logins)).map(({ status }) => status)).toEqual([503, 503, 503, 503]);
+    await Promise.all([user, counters].map((client) => client.query('rollback')));
+    await until(async () => JSON.stringify((await counter(user_id))?.['pending']) === '{}');
+    await age(user_id);
+    expect(await counter(user_id)).toMatchObject({ failures: 0, locked_until: null });
+    expect((await attempt(name)).status).toBe(200);
+  });
+
+  it('removes the failures and the lock of attempts that are closed after their lease (L23)', async () => {
+    const { user_id } = await service.createUser();
+    const late = [];
+    for (let round = 0; round < 5; round++) late.push(await open(user_id));
+    await age(user_id);
+    await expect(open(user_id)).rejects.toThrow();
+    expect(await counter(user_id)).toMatchObject({ failures: 5 });
+    for (const each of late) await attempts().release(each);
+    expect(await counter(user_id)).toMatchObject({ failures: 0, locked_until: null, pending: {} });
+    await attempts().release(await open(user_id));
+    expect(await counter(user_id)).toMatchObject({ failures: 0, locked_until: null, pending: {} });
+  });
+
+  it('removes the permanent lock of a late attempt, and keeps the lock of earlier failures (L23)', async () => {
+    const { user_id } = await service.createUser();
+    const late = await open(user_id);
+    await service.rows('update login_attempts set failures = 99 where account = $1', [user_id]);
+    await age(user_id);
+    await expect(open(user_id)).rejects.toThrow();
+    await attempts().release(late);
+    const [row] = await service.rows<{ failures: number; minutes: number }>(
+      `select failures, extract(epoch from locked_until - now())::float8 / 60 as minutes
+      from login_attempts where account = $1`,
+      [user_id],
+    );
+    expect(row?.failures).toBe(99);
+    expect(row?.minutes).toBeGreaterThan(0);
+    expect(row?.minutes).toBeLessThan(61);
+  });
+
+  it('counts every wrong password, even if the database fails after the verification (L18, L23)', async () => {
+    const { name, user_id } = await service.createUser();
+    const user = await hold(`select 1 from users where user_id = '${user_id}' for update`);
+    const answers = await Promise.all(Array.from({ length: 4 }, () => attempt(name, wrong)));
+    expect(answers.map(({ status }) => status)).toEqual([401, 401, 401, 401]);
+    await user.query('rollback');
+    await age(user_id);
+    expect((await attempt(name, wrong)).status).toBe(401);
+    expect((await attempt(name)).status).toBe(429);
+  });
+
+  it('counts no password that the service could not verify, of a missing user either (L17, L19, L23)', async () => {
+    const login = await service.loginAs();
+    const pass = await hold('lock table credentials in access exclusive mode');
+    const requests = [
+      ['/auth/reauthenticate', { password }],
+      ['/auth/password', { current_password: password, new_password: 'a quite different phrase' }],
+      ['/auth/email', { current_password: password, email: 'new@example.com' }],
+    ] as const;
+    const answers = await Promise.all([
+      ...requests.map(([path, body]) => service.post(path, { body, token: login.token })),
+      // Reads the same tables as a login of an existing user.
+      attempt('no-user-with-this-name'),
+    ]);
+    expect(answers.map(({ status }) => status)).toEqual([503, 503, 503, 503]);
+    await pass.query('rollback');
+    expect(await counter(login.user_id)).toMatchObject({ failures: 0, pending: {} });
+  });
+
+  it('rejects locked logins without reading a user, for existing and missing users alike (L22)', async () => {
+    const { name, user_id } = await service.createUser();
+    for (const login of [name, 'no-such-user'])
+      for (let failures = 0; failures < 5; failures++) await attempt(login, wrong);
+    for (const table of ['credentials', 'user_logins', 'user_seen', 'second_factors'])
+      await hold(`lock table ${table} in access exclusive mode`);
+    for (const login of [name, 'no-such-user']) expect([login, (await attempt(login)).status]).toEqual([login, 429]);
+    expect(await counter(user_id)).toMatchObject({ failures: 5 });
+  });
+});

@@ -1,0 +1,440 @@
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import type { VerifiedTokens } from '../../src/auth/tokens/verified-tokens';
+import { addLogins } from '../support/made-logins';
+import { RawConnection, requestHead } from '../support/raw-connection';
+import { password, type TestAnswer, type TestLogin, type TestRequest, TestService } from '../support/service';
+import { decode, forge, ownKey, visiblePart, withOtherSignature } from '../support/tokens';
+import { until } from '../support/until';
+
+/** Limit of requests without a valid token. Tests send such requests from an address each. */
+const perMinute = 30;
+
+describe('check-token and the places of a token', () => {
+  let service: TestService;
+  beforeAll(async () => {
+    service = await TestService.start({
+      REQUESTS_PER_ADDRESS_PER_MINUTE: String(perMinute),
+      SESSIONS_PER_USER_MAX: '2',
+      CORS_ORIGINS: 'https://portal.example.net',
+    });
+  });
+  afterAll(() => service.close());
+
+  let addresses = 0;
+  const newIp = () => `198.51.${100 + (++addresses >> 8)}.${addresses & 255}`;
+  const get = (url: string, request: TestRequest) => service.get(url, { ip: newIp(), ...request });
+  const post = (url: string, request: TestRequest) => service.post(url, { ip: newIp(), ...request });
+  const check = (token: string) => post('/auth/check-token', { body: { token } });
+  const refresh = (refresh_token: string, token?: string) =>
+    post('/auth/check-token', { ...(token && { token }), body: { refresh_token } });
+  const raised = (token: string, field = 'x-auth-token') => ({ headers: { [field]: token } });
+
+  it('accepts each kind of token for its own purpose only (J8)', async () => {
+    const user = await service.loginAs();
+    const next = `next-${user.email}`;
+    await post('/auth/email', { token: user.token, body: { email: next, current_password: password } });
+    await post('/auth/reset_email', { body: { email: user.email } });
+    const guest = await service.createUser({ password: undefined, must_change_password: undefined });
+    const jwks = await get('/.well-known/jwks.json', {});
+    const kinds: Record<string, string> = {
+      access: user.token,
+      refresh: user.refresh_token,
+      email: (await service.mailbox.take(next, /\/auth\/email\//)).token ?? '',
+      reset: (await service.mailbox.take(user.email, /\/auth\/reset\//)).token ?? '',
+      invite: (await service.mailbox.take(guest.email, /\/auth\/reset\//)).token ?? '',
+      session_id: user.session_id,
+      user_id: user.user_id,
+      jti: String(decode(user.token)['jti']),
+      cursor: (await get('/user/list?per_page=1', service.admin)).body.next_cursor as string,
+      kid: jwks.body.keys[0].kid as string,
+    };
+    for (const [kind, text] of Object.entries(kinds))
+      expect([kind, text]).toEqual([kind, expect.stringMatching(/.{30,}/)]);
+    type Place = [accepted: string[], use: (token: string) => Promise<TestAnswer>];
+    const reading: Record<string, Place> = {
+      'GET /user': [['access'], (token) => get('/user', { token })],
+      'X-Auth-Token': [['access'], (token) => get('/user', raised(token))],
+      check: [['access'], check],
+      'check header': [['access'], (token) => post('/auth/check-token', { token, body: {} })],
+      'link of a reset': [['reset', 'invite'], (token) => get(`/auth/reset/${token}`, {})],
+      'link of an e-mail': [['email'], (token) => get(`/auth/email/${token}`, {})],
+    };
+    const consuming: Record<string, Place> = {
+      reset: [
+        ['reset', 'invite'],
+        (token) => post(`/auth/reset/${token}`, { body: { password: 'a fine phrase here' } }),
+      ],
+      email: [['email'], (token) => post(`/auth/email/${token}`, { body: {} })],
+      refresh: [['refresh'], (token) => refresh(token)],
+      'logout by refresh token': [['refresh'], (refresh_token) => post('/auth/logout', { body: { refresh_token } })],
+      logout: [['access'], (token) => post('/auth/logout', { token, body: {} })],
+    };
+    const wrong: unknown[] = [];
+    for (const [kind, token] of Object.entries(kinds)) {
+      for (const [place, [accepted, use]] of Object.entries(reading)) {
+        const { status } = await use(token);
+        if (!(accepted.includes(kind) ? [200] : [400, 401, 404]).includes(status)) wrong.push([kind, place, status]);
+      }
+      for (const [place, [accepted, use]] of Object.entries(consuming)) {
+        if (accepted.includes(kind)) continue;
+        const { status } = await use(token);
+        if (![400, 401, 404].includes(status)) wrong.push([kind, place, status]);
+      }
+    }
+    expect(wrong).toEqual([]);
+    // None of the attempts consumed a token.
+    expect((await get('/user', { token: user.token })).status).toBe(200);
+    expect((await consuming['email']?.[1](kinds['email'] ?? ''))?.status).toBe(204);
+    expect((await refresh(user.refresh_token)).status).toBe(200);
+    expect((await consuming['reset']?.[1](kinds['invite'] ?? ''))?.status).toBe(204);
+  });
+
+  it('accepts a token only in its two headers, and never two different ones (J19)', async () => {
+    const { token } = await service.loginAs();
+    const bearer = `Bearer ${token}`;
+    for (const parameter of ['access_token', 'token', 'jwt', 'auth', 'x-auth-token'])
+      expect((await get(`/user?${parameter}=${token}`, {})).status).toBe(401);
+    const inBody = { access_token: token, token, current_password: password };
+    expect((await post('/auth/password', { body: inBody })).status).toBe(401);
+    const rejected: Record<string, string>[] = [
+      ...[`token=${token}`, `access_token=${token}`, `Authorization=${bearer}`].map((cookie) => ({ cookie })),
+      ...['Basic', 'Token', 'JWT', 'Bearer:', 'BearerX', 'DPoP', ''].map((scheme) => ({
+        authorization: `${scheme} ${token}`.trim(),
+      })),
+      ...['access-token', 'token', 'x-access-token', 'proxy-authorization'].map((name) => ({ [name]: bearer })),
+      { 'x-auth-token': bearer },
+      { authorization: bearer, 'x-auth-token': service.admin.token },
+      { authorization: `Bearer ${service.admin.token}`, 'x-auth-token': token },
+    ];
+    for (const headers of rejected) expect([headers, (await get('/user', { headers })).status]).toEqual([headers, 401]);
+    for (const headers of [{ authorization: bearer, 'x-auth-token': token }, { authorization: `bearer ${token}` }])
+      expect((await get('/user', { headers: headers as never })).status).toBe(200);
+    const lines = [`Authorization: ${bearer}`, 'authorization: Basic eA==', `X-Auth-Token: ${token}`];
+    for (const [first, second] of [
+      [lines[0], lines[0]],
+      [lines[0], lines[1]],
+      [lines[1], lines[0]],
+      [lines[2], lines[2]],
+    ])
+      expect(
+        (await exchange([`GET /user HTTP/1.1\r\nHost: localhost\r\n${first}\r\n${second}\r\n\r\n`]))[0]?.status,
+      ).toBe(401);
+  });
+
+  it('responds alike to every kind of bad token, on every route (S14, J22)', async () => {
+    const { key, header } = await ownKey(service);
+    const by = { token: service.admin.token };
+    const [ended, disabled, deleted] = [await service.loginAs(), await service.loginAs(), await service.loginAs()];
+    const [reused, live] = [await service.loginAs(), await service.loginAs()];
+    await service.delete(`/auth/session/${ended.session_id}`, by);
+    await service.patch(`/user/${disabled.user_id}`, { ...by, body: { status: 'disabled' } });
+    await service.delete(`/user/${deleted.user_id}`, by);
+    await refresh(reused.refresh_token);
+    const age = `update sessions set refreshed_at = now() - interval '1 hour' where session_id = $1`;
+    await service.rows(age, [reused.session_id]);
+    const claims = decode(live.token);
+    const forged = [{ exp: 2, iat: 1 }, { sub: ended.user_id }, { aud: 'x' }].map((wrong) =>
+      forge(header, { ...claims, ...wrong }, key),
+    );
+    const tokens = [ended.token, disabled.token, deleted.token, 'garbage', live.refresh_token, ...forged];
+    tokens.push(`${live.token}x`, `${live.token.slice(0, -4)}AAAA`, `${live.token}${'a'.repeat(60_000)}`);
+    const unknown = randomBytes(64).toString('base64url');
+    const refreshTokens = [ended, disabled, deleted, reused].map(({ refresh_token }) => refresh_token);
+    refreshTokens.push('garbage', unknown, live.token, 'a'.repeat(60_000));
+    const answers: TestAnswer[] = [await refresh(live.refresh_token, service.admin.token)];
+    for (const refresh_token of refreshTokens) answers.push(await refresh(refresh_token));
+    for (const token of tokens)
+      answers.push(
+        await check(token),
+        await post('/auth/check-token', { token, body: {} }),
+        await get('/user', { token }),
+        await get('/user', raised(token)),
+        await get('/user/list', { token }),
+        await post('/user/create', { token, body: {} }),
+        await service.delete('/user/all', { token, ip: newIp() }),
+      );
+    const seen = new Set(answers.map((answer) => JSON.stringify(visiblePart(answer))));
+    expect([...seen]).toEqual([expect.stringContaining('"code":"auth.token_invalid"')]);
+    expect([...seen][0]).toContain('["www-authenticate","Bearer error=\\"invalid_token\\""]');
+    for (const { user_id } of [live, ended, disabled])
+      expect(answers.filter(({ text }) => text.includes(user_id))).toEqual([]);
+    expect((await check(live.token)).status).toBe(200);
+  });
+
+  it.each<[way: string, path: string, request: (text: string) => TestRequest]>([
+    ['a token', '/auth/check-token', (token) => ({ body: { token } })],
+    ['a refresh token', '/auth/check-token', (refresh_token) => ({ body: { refresh_token } })],
+    ['a token in the header', '/auth/check-token', (token) => ({ token, body: {} })],
+    ['logout by token', '/auth/logout', (token) => ({ token, body: {} })],
+    ['logout by refresh token', '/auth/logout', (refresh_token) => ({ body: { refresh_token } })],
+    ['any route', '/user/create', (token) => ({ token, body: {} })],
+  ])('limits guesses per address: %s (S15)', async (_way, path, request) => {
+    const ip = newIp();
+    const answers: TestAnswer[] = [];
+    for (let index = 0; index < perMinute + 5; index++)
+      answers.push(await post(path, { ...request(randomBytes(64).toString('base64url')), ip }));
+    const statuses = answers.map(({ status }) => status);
+    expect(statuses).toEqual([...Array<number>(perMinute).fill(401), ...Array<number>(5).fill(429)]);
+    const { headers, body } = answers.at(-1) as TestAnswer;
+    expect(Number(headers['retry-after'])).toBeGreaterThan(0);
+    expect(headers['ratelimit-policy']).toContain(`q=${perMinute};w=60`);
+    expect([headers['ratelimit'], body.code]).toEqual([expect.any(String), 'request.rate_limited']);
+  });
+
+  it('accepts valid tokens from a limited address without counting them (S15)', async () => {
+    const ip = newIp();
+    const user = await service.loginAs();
+    const send = async (body: object) => post('/auth/check-token', { body, ip });
+    const valid = async () => expect((await send({ token: user.token })).status).toBe(200);
+    for (let index = 0; index < perMinute + 5; index++) await valid();
+    for (let index = 0; index < perMinute; index++) expect((await send({ token: 'guess' })).status).toBe(401);
+    expect((await send({ token: 'guess' })).status).toBe(429);
+    await valid();
+    const { status, body } = await send({ refresh_token: user.refresh_token });
+    expect(status).toBe(200);
+    expect((await post('/auth/logout', { token: body.access_token, body: {}, ip })).status).toBe(204);
+  });
+
+  it('rejects an access token with an unknown key beside a refresh token, and rotates nothing (J5)', async () => {
+    const { token, refresh_token, session_id } = await service.loginAs();
+    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const header = { alg: 'ES256', typ: 'at+jwt', kid: randomBytes(32).toString('base64url') };
+    const sessionRow = () => service.rows('select * from sessions where session_id = $1', [session_id]);
+    const before = await sessionRow();
+    for (const claims of [decode(token), { ...decode(token), exp: 2, iat: 1 }])
+      expect((await refresh(refresh_token, forge(header, claims, privateKey))).body.code).toBe('auth.token_invalid');
+    expect(await sessionRow()).toEqual(before);
+    expect((await refresh(refresh_token)).status).toBe(200);
+  });
+
+  it('replaces a bearer past half its lifetime, and only checks the same token in the body', async () => {
+    const user = await service.loginAs();
+    const { key, header } = await ownKey(service);
+    const claims = decode(user.token);
+    // Half the lifetime, 300 s, will be reached neither now nor during the test.
+    const [late, early] = [250, 500].map((seconds) =>
+      forge(header, { ...claims, exp: Number(claims['iat']) + seconds }, key),
+    ) as [string, string];
+    const isReplaced = async (token: string) => [
+      (await check(token)).body.refreshed,
+      (await post('/auth/check-token', { token, body: {} })).body.refreshed,
+    ];
+    // The second round finds the tokens in memory.
+    for (let round = 0; round < 2; round++)
+      expect([await isReplaced(early), await isReplaced(late)]).toEqual([
+        [false, false],
+        [false, true],
+      ]);
+  });
+
+  /** Known tokens: a hook responds before the handler if the token and its login are in memory. */
+  describe('with a token in memory', () => {
+    let user: TestLogin;
+    beforeAll(async () => {
+      user = await service.loginAs();
+      await check(user.token);
+    });
+
+    const inBody = (token: string) => JSON.stringify({ token });
+    const bearer = (token: string) => ({ Authorization: `Bearer ${token}` });
+
+    it.each<[way: string, body: (token: string) => string, headers: (token: string) => Headers]>([
+      ['in the body', inBody, () => ({})],
+      ['in the body, from a page of another origin', inBody, () => ({ Origin: 'https://portal.example.net' })],
+      ['in the body, beside a broken header', inBody, () => ({ Authorization: 'Basic x' })],
+      ['in the body, with spaces', (token) => ` { "token" : "${token}" } `, () => ({})],
+      ['as the bearer of an empty object', () => '{}', bearer],
+      ['in X-Auth-Token', () => '{}', (token) => ({ 'X-Auth-Token': token })],
+    ])('gives the response of the handler: %s', async (_way, body, headers) => {
+      const [text, given] = [body(user.token), headers(user.token)];
+      const fromHook = await send(bytesOf(text, given));
+      // The hook leaves a request with this header to the handler.
+      const fromHandler = await send(bytesOf(text, { ...given, 'Content-Encoding': 'identity' }));
+      expect(comparable(fromHook)).toEqual(comparable(fromHandler));
+      expect(fromHook).toMatchObject({ status: 200, headers: { 'cache-control': 'no-store' } });
+      expect(JSON.parse(fromHook.body)).toMatchObject({ user: { user_id: user.user_id }, refreshed: false });
+    });
+
+    it('reads a request that arrives in pieces, in chunks or without a body (H9)', async () => {
+      const whole = bytesOf(inBody(user.token));
+      for (const at of [10, whole.indexOf(ending) + 4, whole.length - 10])
+        expect((await send(whole.slice(0, at), whole.slice(at))).status).toBe(200);
+      const text = inBody(user.token);
+      const head = bytesOf('', { 'Content-Length': undefined, 'Transfer-Encoding': 'chunked' });
+      expect((await send(`${head}${text.length.toString(16)}\r\n${text}\r\n0\r\n\r\n`)).status).toBe(200);
+      expect((await send(bytesOf('', { ...bearer(user.token), 'Content-Type': undefined }))).status).toBe(200);
+    });
+
+    it.each<[what: string, status: number, bytes: (token: string) => string]>([
+      ['a token with one more character', 401, (token) => bytesOf(inBody(`${token}x`))],
+      ['another field', 400, (token) => bytesOf(JSON.stringify({ token, x: 1 }))],
+      ['a refresh token', 400, (token) => bytesOf(JSON.stringify({ token, refresh_token: 'x' }))],
+      ['a token that is a number', 400, () => bytesOf('{"token":1}', bearer('x'))],
+      ['a list', 400, (token) => bytesOf('[]', bearer(token))],
+      ['broken JSON', 400, (token) => bytesOf('{', bearer(token))],
+      ['an encoding', 415, (token) => bytesOf(inBody(token), { 'Content-Encoding': 'gzip' })],
+      ['a query', 400, (token) => bytesOf(inBody(token), {}, `${path}?x=1`)],
+      ['a query that is not UTF-8', 400, (token) => bytesOf(inBody(token), {}, `${path}?%ff`)],
+      ['another method', 405, (token) => bytesOf(inBody(token), {}, path, 'PUT')],
+      ['another path', 404, (token) => bytesOf(inBody(token), {}, `${path}/`)],
+      ['two hosts', 400, (token) => bytesOf(inBody(token), { Host: 'other' })],
+      ['another expectation', 400, (token) => bytesOf(inBody(token), { Expect: 'x' })],
+      ['another media type', 415, (token) => bytesOf(inBody(token), { 'Content-Type': 'text/plain' })],
+      ['no media type', 415, (token) => bytesOf(inBody(token), { 'Content-Type': undefined })],
+      ['two different tokens', 401, (token) => bytesOf('{}', { ...bearer(token), 'X-Auth-Token': 'x' })],
+      ['an empty second header', 401, (token) => bytesOf('{}', { ...bearer(token), 'X-Auth-Token': '' })],
+      ['two Authorization headers', 401, (token) => bytesOf('{}', { ...bearer(token), authorization: 'Bearer x' })],
+      ['another scheme', 401, (token) => bytesOf('{}', { Authorization: `Basic ${token}` })],
+      ['text after the token', 401, (token) => bytesOf('{}', { Authorization: `Bearer ${token}, Bearer x` })],
+    ])('rejects a request with %s (H9)', async (_what, status, bytes) => {
+      expect((await send(bytes(user.token))).status).toBe(status);
+    });
+
+    it('responds in order to the requests of one connection, known and unknown (J18, H9)', async () => {
+      const other = await service.loginAs();
+      await check(other.token);
+      const texts = Array.from({ length: 10 }, () => ['garbage', user.token, other.token]).flat();
+      const responses = await exchange([texts.map((token) => bytesOf(inBody(token))).join('')], texts.length);
+      const users = responses.map(({ status, body }) => [status, JSON.parse(body).user?.user_id]);
+      const expected = [[401, undefined], ...[user, other].map(({ user_id }) => [200, user_id])];
+      expect(users).toEqual(Array.from({ length: 10 }, () => expected).flat());
+    });
+  });
+
+  describe('the cache of tokens and logins', () => {
+    const ways: ((token: string) => Promise<TestAnswer>)[] = [
+      (token) => get('/user', { token }),
+      (token) => get('/user', raised(token)),
+      check,
+      (token) => post('/auth/check-token', { token, body: {} }),
+      (token) => post('/auth/check-token', { ...raised(token), body: {} }),
+    ];
+
+    it('returns the right user to interleaved requests, amid mixed tokens and logouts (J18)', async () => {
+      const { key, header } = await ownKey(service);
+      const claims = decode(service.admin.token);
+      const roles = await service.rows<{ name: string; permissions: string[] }>('select name, permissions from roles');
+      const permissionsOf = new Map(roles.map(({ name, permissions }) => [name, [...permissions].sort()]));
+      const made = [
+        ...(await addLogins(service, 20, { prefix: 'plain', roles: ['carrier_user'], carriers: 5 })),
+        ...(await addLogins(service, 10, { prefix: 'manager', roles: ['carrier_administrator'], carriers: 5 })),
+        ...(await addLogins(service, 10, { prefix: 'system', user_type: 'system', roles: ['auditor'] })),
+      ];
+      const people = made.map(({ user_id, session_id, name, carrier_id, roles: [role = ''] }) => ({
+        seen: { user_id, name, carrier_id, roles: [role], permissions: permissionsOf.get(role) },
+        tokens: ['one', 'two'].map((jti) => forge(header, { ...claims, sub: user_id, sid: session_id, jti }, key)),
+      }));
+      const ended = new Set<number>();
+      const wrong: unknown[] = [];
+      for (let round = 0; round < 10; round++) {
+        const leaving = round * 2;
+        const ask = async ({ seen, tokens }: (typeof people)[number], index: number) => {
+          const way = ways[(index + round) % ways.length]!;
+          const token = tokens[(index + round) % 2]!;
+          const [head, payload] = token.split('.');
+          const signature = people[(index + 1) % people.length]!.tokens[0]!.split('.')[2];
+          const [answer, mixed] = await Promise.all([way(token), way(`${head}.${payload}.${signature}`)]);
+          const { user = answer.body, permissions } = answer.body;
+          const { user_id, name, carrier_id, roles: has } = user;
+          const isRight =
+            JSON.stringify({ user_id, name, carrier_id, roles: has, permissions }) === JSON.stringify(seen);
+          const allowed = ended.has(index) ? [401] : index === leaving ? [200, 401] : [200];
+          if (!allowed.includes(answer.status) || (answer.status === 200 && !isRight))
+            wrong.push([round, seen, answer]);
+          if (mixed.status !== 401) wrong.push([round, seen, mixed]);
+        };
+        const logout = post('/auth/logout', { token: people[leaving]!.tokens[0]!, body: {} });
+        await Promise.all([logout, ...people.map(ask)]);
+        expect((await logout).status).toBe(204);
+        ended.add(leaving);
+      }
+      expect(wrong.slice(0, 3)).toEqual([]);
+    });
+
+    it.each<[name: string, end: (login: TestLogin & { name: string }) => Promise<unknown>]>([
+      ['a logout', ({ token }) => post('/auth/logout', { token, body: {} })],
+      [
+        'a logout with its other signature',
+        ({ token }) => post('/auth/logout', { token: withOtherSignature(token), body: {} }),
+      ],
+      ['the end of its session', ({ session_id }) => service.delete(`/auth/session/${session_id}`, service.admin)],
+      [
+        'the disabling of its user',
+        ({ user_id }) => service.patch(`/user/${user_id}`, { ...service.admin, body: { status: 'disabled' } }),
+      ],
+      ['the deletion of its user', ({ user_id }) => service.delete(`/user/${user_id}`, service.admin)],
+      ['its replacement by further logins', async ({ name }) => [await service.login(name), await service.login(name)]],
+      [
+        'a new password',
+        async ({ name }) => {
+          const body = { current_password: password, new_password: 'a quite different phrase' };
+          return post('/auth/password', { token: (await service.login(name)).token, body });
+        },
+      ],
+    ])('rejects both texts of a token immediately after %s (J2, J11, J18, S2, S7)', async (_name, end) => {
+      const login = await service.loginAs();
+      // RFC 7515 does not restrict s: a token is valid with the low and with the high one (J15).
+      const texts = [login.token, withOtherSignature(login.token)];
+      const statuses = async () => {
+        const found: number[] = [];
+        for (const token of texts) for (const way of ways) found.push((await way(token)).status);
+        return new Set(found);
+      };
+      expect(await statuses()).toEqual(new Set([200]));
+      await end(login);
+      expect(await statuses()).toEqual(new Set([401]));
+    });
+
+    it('keeps the 20,000 most recent tokens, each until it expires (J17)', async () => {
+      const verified = service.inside<VerifiedTokens>('VerifiedTokens');
+      const now = Math.floor(Date.now() / 1_000);
+      const claims = { ...decode(service.admin.token), exp: now + 3_600 } as never;
+      await verified.remember('expired', { ...(claims as object), exp: now } as never);
+      await verified.remember('live', claims);
+      expect([await verified.find('expired'), await verified.find('live')]).toEqual([null, claims]);
+      await Promise.all(Array.from({ length: 20_000 }, (_, index) => verified.remember(`token-${index}`, claims)));
+      expect([await verified.find('live'), await verified.find('token-0')]).toEqual([null, claims]);
+    });
+  });
+
+  const ending = '\r\n\r\n';
+  const path = '/auth/check-token';
+  type Headers = Record<string, string | undefined>;
+
+  /** The bytes of a request. A header that is undefined is left out. */
+  function bytesOf(body: string, headers: Headers = {}, target = path, method = 'POST'): string {
+    const usual = { 'Content-Type': 'application/json', 'Content-Length': String(body.length) };
+    return requestHead(method, target, { ...usual, 'X-Forwarded-For': newIp(), ...headers }) + body;
+  }
+
+  const send = async (...pieces: string[]) => (await exchange(pieces))[0]!;
+
+  /** Sends pieces one after the other over one connection, and returns all responses. */
+  async function exchange(pieces: string[], count = 1) {
+    const connection = await RawConnection.open(service.port);
+    for (const piece of pieces) {
+      await connection.send(piece);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    const responses = () => connection.received.split(/(?=HTTP\/1\.1 \d{3} )/);
+    const isComplete = (text: string) => {
+      const [head = '', body = ''] = text.split(ending);
+      return body.length >= Number(/^content-length: (\d+)/im.exec(head)?.[1] ?? Infinity);
+    };
+    await until(() => responses().length === count && responses().every(isComplete));
+    connection.socket.destroy();
+    return responses().map((text) => {
+      const [head = '', body = ''] = text.split(ending);
+      const [first = '', ...lines] = head.split('\r\n');
+      const headers = lines.map((line) => [line.split(': ')[0]?.toLowerCase(), line.split(': ').slice(1).join(': ')]);
+      return { status: Number(first.split(' ')[1]), headers: Object.fromEntries(headers) as Headers, body };
+    });
+  }
+
+  /** Everything in a response that does not depend on the time. */
+  function comparable({ status, headers, body }: { status: number; headers: Headers; body: string }): unknown {
+    const { date, 'x-request-id': requestId, ...fixed } = headers;
+    expect([date, requestId]).toEqual([expect.any(String), expect.any(String)]);
+    return { status, headers: fixed, body: body.replace(/"expires_in":\d{3}\b/, '"expires_in":0') };
+  }
+});

@@ -1,0 +1,109 @@
+import { useCallback, useEffect, useMemo, useState } from 'react';
+import { useLocation, useSearchParams } from 'react-router';
+import { attributePrefix, type FilterFields } from '../filter/conditions';
+
+const orderKeys = ['order_by', 'order_dir'] as const;
+
+/** The filter, order and page of a list. The URL contains filter and order, never the cursor. */
+export interface ListParams<Query> {
+  /** query of the API for the current page */
+  query: Query;
+  /** parameters of the URL: conditions, `q`, order and extras */
+  values: Record<string, string>;
+  /** Sets or removes (null) parameters, and returns to the first page. */
+  set: (changes: Record<string, string | null>) => void;
+  /** whether a condition or a search is set */
+  isFiltered: boolean;
+  /** Removes all conditions and the search. */
+  clear: () => void;
+  /** number of the current page, from 0 */
+  page: number;
+  next: (cursor: string) => void;
+  previous: () => void;
+}
+
+interface ListOptions {
+  /** parameters that are not filters, such as `deleted` */
+  extras?: readonly string[];
+  /** rows per page, at most 100; rendering takes longer than the request */
+  perPage?: number;
+  /** parameters of every request, such as `count` */
+  fixed?: Record<string, string>;
+}
+
+const none: readonly string[] = [];
+
+/** Last filter and order of each list, by path. */
+const lastSearches = new Map<string, string>();
+
+/**
+ * Cursors of the pages up to the current one, by entry of the browser's history: the back button
+ * returns to the page that the user left.
+ */
+const cursors = new Map<string, string[]>();
+
+/** Returns the path of a list with its last filter and order. */
+export const pathAsLastSeen = (path: string): string => `${path}${lastSearches.get(path) ?? ''}`;
+
+/**
+ * Keeps the filter and order of a list in the URL. Ignores unknown parameters, so that old links
+ * still work.
+ * @typeParam Query query of the operation, such as `QueryOf<'listUsers'>`
+ */
+export function useListParams<Query extends object>(
+  fields: FilterFields,
+  { extras = none, perPage = 25, fixed }: ListOptions = {},
+): ListParams<Query> {
+  const [search, setSearch] = useSearchParams();
+  const { pathname, search: shown, key: entry } = useLocation();
+  useEffect(() => void lastSearches.set(pathname, shown), [pathname, shown]);
+  const text = search.toString();
+  const values = useMemo(() => knownValues(new URLSearchParams(text), fields, extras), [text, fields, extras]);
+  const [, show] = useState<string[]>([]);
+  const stack = cursors.get(entry) ?? [];
+  const turnTo = (pages: string[]) => {
+    cursors.set(entry, pages);
+    show(pages);
+  };
+  const set = useCallback(
+    (changes: Record<string, string | null>) =>
+      setSearch(
+        (current) => {
+          for (const [name, value] of Object.entries(changes))
+            if (value === null || value === '') current.delete(name);
+            else current.set(name, value);
+          return new URLSearchParams(current);
+        },
+        { replace: true },
+      ),
+    [setSearch],
+  );
+  const filterNames = Object.keys(values).filter((name) => !(orderKeys as readonly string[]).includes(name));
+  const cursor = stack.at(-1);
+  return {
+    query: { ...queryOf(values), ...fixed, per_page: perPage, ...(cursor === undefined ? {} : { cursor }) } as Query,
+    values,
+    set,
+    isFiltered: filterNames.length > 0,
+    clear: () => set(Object.fromEntries(filterNames.map((name) => [name, null]))),
+    page: stack.length,
+    next: (following) => turnTo([...stack, following]),
+    previous: () => turnTo(stack.slice(0, -1)),
+  };
+}
+
+function knownValues(search: URLSearchParams, fields: FilterFields, extras: readonly string[]): Record<string, string> {
+  const names = new Set<string>([...orderKeys, ...extras]);
+  const hasAttributes = Object.values(fields).some(({ kind }) => kind === 'attribute');
+  for (const [field, { kind, operators }] of Object.entries(fields))
+    if (kind !== 'attribute') for (const operator of operators) names.add(`${field}${operator}`);
+  const isKnown = (name: string) => names.has(name) || (hasAttributes && name.startsWith(attributePrefix));
+  return Object.fromEntries([...search].filter(([name, value]) => value !== '' && isKnown(name)));
+}
+
+/** Returns the query of the API, which takes the values of `_in` as an array. */
+function queryOf(values: Record<string, string>): Record<string, string | string[]> {
+  return Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [name, name.endsWith('_in') ? value.split(',') : value]),
+  );
+}

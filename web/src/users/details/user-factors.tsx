@@ -1,0 +1,66 @@
+import { Box, Button, Group, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { FactorIcon } from '../../account/factors/factor-icon';
+import { api, dataOf } from '../../api/client';
+import { EmptyState, PageSkeleton } from '../../components/page';
+import { ProblemAlert } from '../../components/problem-alert';
+import { TimeText } from '../../components/time-text';
+import { useTexts } from '../../texts/language';
+import { usersTexts as de } from '../texts.de';
+import { usersTexts as en } from '../texts.en';
+import { useUserActions } from '../use-user-actions';
+import classes from '../users.module.css';
+import type { User } from '../user';
+
+/** Shows the second factors of a user, and resets them. */
+export function UserFactors({ user }: { user: User }): ReactNode {
+  const texts = useTexts({ en, de }).factors;
+  const { mayDo, start, dialog } = useUserActions(user);
+  const { user_id } = user;
+  const factors = useQuery({
+    queryKey: ['users', 'factors', user_id],
+    queryFn: () => dataOf(api.GET('/user/{user_id}/factor/list', { params: { path: { user_id } } })),
+  });
+  if (factors.isPending) return <PageSkeleton />;
+  if (factors.data === undefined) return <ProblemAlert error={factors.error} onRetry={() => void factors.refetch()} />;
+  const { items, recovery_codes_left } = factors.data;
+  if (items.length === 0)
+    return (
+      <EmptyState title={texts.empty} hint={user.must_enroll_second_factor ? texts.mustEnroll : texts.emptyHint} />
+    );
+  return (
+    <Box maw={800}>
+      <Group justify="space-between" mb="sm">
+        <Text size="sm" c="dimmed">
+          {texts.recoveryCodes(recovery_codes_left)}
+        </Text>
+        {mayDo('resetFactors') && (
+          <Button variant="default" size="xs" onClick={() => start('resetFactors')}>
+            {texts.reset}
+          </Button>
+        )}
+      </Group>
+      <ul className={classes.list}>
+        {items.map(({ factor_id, kind, name, provider, created_at, last_used_at, confirmed }) => (
+          <li key={factor_id} className={classes.item}>
+            <Group wrap="nowrap" align="flex-start">
+              <FactorIcon kind={kind} />
+              <div>
+                <Text fw={500}>
+                  {name} {!confirmed && `(${texts.unconfirmed})`}
+                </Text>
+                <Text size="sm" c="dimmed" component="div">
+                  {texts.kind[kind]}
+                  {provider !== undefined && ` · ${provider}`} · {texts.added} <TimeText value={created_at} /> ·{' '}
+                  {texts.used} <TimeText value={last_used_at} />
+                </Text>
+              </div>
+            </Group>
+          </li>
+        ))}
+      </ul>
+      {dialog}
+    </Box>
+  );
+}

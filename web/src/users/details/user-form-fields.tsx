@@ -1,0 +1,129 @@
+import { Checkbox, Fieldset, JsonInput, SimpleGrid, Stack, TagsInput, TextInput } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { TimeInput } from '../../components/time-input';
+import { useLanguage, useTexts } from '../../texts/language';
+import { type FieldDefinition, type PersonField, personFields, userFields } from '../fields';
+import { usersTexts as de } from '../texts.de';
+import { usersTexts as en } from '../texts.en';
+import classes from '../users.module.css';
+import type { User } from '../user';
+import type { UserEdit } from './user-edit';
+import { isJsonObject } from './user-values';
+
+const autoComplete = 'off';
+const groupClasses = { legend: classes.legend ?? '' };
+
+interface FieldsProps {
+  edit: UserEdit;
+  user: User;
+  readOnly: boolean;
+}
+
+/** The fields of a user in groups: person, login, access and attributes. */
+export function UserFormFields({ edit, user, readOnly }: FieldsProps): ReactNode {
+  const texts = useTexts({ en, de });
+  const language = useLanguage();
+  const line = (field: PersonField | 'name' | 'email', hint?: string) => (
+    <TextInput
+      key={field}
+      label={texts.fields[field]}
+      description={hint}
+      inputWrapperOrder={['label', 'input', 'description', 'error']}
+      value={edit.values[field]}
+      onChange={(event) => edit.set({ [field]: event.currentTarget.value })}
+      error={edit.form.errorOf(field)}
+      readOnly={readOnly}
+      autoComplete={autoComplete}
+    />
+  );
+  const emailHint = user.email_pending === null ? undefined : texts.edit.emailPending(user.email_pending);
+  return (
+    <Stack gap="md">
+      <Fieldset mx={0} classNames={groupClasses} legend={texts.edit.person}>
+        <SimpleGrid cols={{ base: 1, sm: 2 }}>
+          {personFields.map((field) => line(field, (userFields[field] as FieldDefinition).hint?.[language]))}
+        </SimpleGrid>
+      </Fieldset>
+      <Fieldset mx={0} classNames={groupClasses} legend={texts.edit.login}>
+        <SimpleGrid cols={{ base: 1, sm: 2 }}>
+          {line('name')}
+          {line('email', emailHint ?? (user.status === 'invited' ? undefined : texts.edit.emailHint))}
+        </SimpleGrid>
+        <Checkbox
+          mt="md"
+          label={texts.fields.must_change_password}
+          checked={edit.values.must_change_password}
+          disabled={readOnly}
+          onChange={(event) => edit.set({ must_change_password: event.currentTarget.checked })}
+        />
+      </Fieldset>
+      <AccessFields edit={edit} user={user} readOnly={readOnly} />
+      <Fieldset mx={0} classNames={groupClasses} legend={texts.fields.attributes}>
+        <JsonInput
+          aria-label={texts.fields.attributes}
+          description={texts.edit.attributesHint}
+          value={edit.values.attributes}
+          onChange={(attributes) => edit.set({ attributes })}
+          error={isJsonObject(edit.values.attributes) ? edit.form.errorOf('attributes') : texts.edit.attributesInvalid}
+          readOnly={readOnly}
+          autosize
+          minRows={2}
+          maxRows={16}
+          styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)' } }}
+        />
+      </Fieldset>
+    </Stack>
+  );
+}
+
+function AccessFields({ edit, user, readOnly }: FieldsProps): ReactNode {
+  const texts = useTexts({ en, de });
+  const { carrier_scope, allowed_ips, second_factor_required_from } = edit.values;
+  return (
+    <Fieldset mx={0} classNames={groupClasses} legend={texts.edit.access}>
+      <Stack gap="md">
+        <TagsInput
+          label={texts.fields.allowed_ips}
+          description={texts.edit.allowedIpsHint}
+          value={allowed_ips}
+          onChange={(next) => edit.set({ allowed_ips: next })}
+          error={edit.form.errorOf('allowed_ips')}
+          readOnly={readOnly}
+          splitChars={[',', ' ']}
+          acceptValueOnBlur
+        />
+        {user.user_type === 'system' && (
+          <>
+            <Checkbox
+              label={texts.edit.allCarriers}
+              checked={carrier_scope === null}
+              disabled={readOnly}
+              onChange={(event) => edit.set({ carrier_scope: event.currentTarget.checked ? null : [] })}
+            />
+            {carrier_scope !== null && (
+              <TagsInput
+                label={texts.fields.carrier_scope}
+                description={texts.edit.carrierScopeHint}
+                value={carrier_scope}
+                onChange={(next) => edit.set({ carrier_scope: next })}
+                error={edit.form.errorOf('carrier_scope')}
+                readOnly={readOnly}
+                splitChars={[',', ' ']}
+                acceptValueOnBlur
+              />
+            )}
+          </>
+        )}
+        <TimeInput
+          label={texts.fields.second_factor_required_from}
+          description={texts.edit.secondFactorHint}
+          value={second_factor_required_from}
+          onChange={(time) => edit.set({ second_factor_required_from: time })}
+          error={edit.form.errorOf('second_factor_required_from')}
+          readOnly={readOnly}
+          maw={280}
+        />
+      </Stack>
+    </Fieldset>
+  );
+}

@@ -1,0 +1,148 @@
+import { Anchor, Button, Group, Stack, Text } from '@mantine/core';
+import { useInfiniteQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { Link } from 'react-router';
+import { api, dataOf } from '../../api/client';
+import { useChanges } from '../../audit/changes';
+import type { AuditEvent } from '../../audit/event-parties';
+import { auditTexts as auditDe } from '../../audit/texts.de';
+import { auditTexts as auditEn } from '../../audit/texts.en';
+import { useEventName } from '../../audit/use-event-name';
+import { EmptyState, PageSkeleton } from '../../components/page';
+import { ProblemAlert } from '../../components/problem-alert';
+import { TimeText } from '../../components/time-text';
+import { useTexts } from '../../texts/language';
+import { usersTexts as de } from '../texts.de';
+import { usersTexts as en } from '../texts.en';
+import { useUserNames } from '../use-user-names';
+import classes from '../users.module.css';
+import type { User } from '../user';
+
+const perPage = 25;
+
+/** Shows the events about a user, newest first. */
+export function UserHistory({ user }: { user: User }): ReactNode {
+  const texts = useTexts({ en, de }).history;
+  const { user_id } = user;
+  const history = useInfiniteQuery({
+    queryKey: ['audit', 'of', user_id],
+    initialPageParam: null as string | null,
+    queryFn: ({ pageParam: cursor }) =>
+      dataOf(
+        api.GET('/audit/list', {
+          params: { query: { target_id: user_id, per_page: perPage, ...(cursor === null ? {} : { cursor }) } },
+        }),
+      ),
+    getNextPageParam: ({ next_cursor }) => next_cursor,
+  });
+  const events = history.data?.pages.flatMap(({ items }) => items) ?? [];
+  const names = useUserNames(events.map(({ actor_type, actor_id }) => (actor_type === 'user' ? actor_id : null)));
+  if (history.isPending) return <PageSkeleton />;
+  return (
+    <Stack gap="md" maw={800}>
+      <ProblemAlert error={history.error} onRetry={() => void history.refetch()} />
+      {events.length === 0 && history.error === null && <EmptyState title={texts.empty} />}
+      <ul className={classes.list}>
+        {events.map((event) => (
+          <HistoryItem key={event.event_id} event={event} user={user} names={names} />
+        ))}
+      </ul>
+      {history.hasNextPage && (
+        <Group>
+          <Button variant="default" loading={history.isFetchingNextPage} onClick={() => void history.fetchNextPage()}>
+            {texts.more}
+          </Button>
+        </Group>
+      )}
+    </Stack>
+  );
+}
+
+function HistoryItem({
+  event,
+  user,
+  names,
+}: {
+  event: AuditEvent;
+  user: User;
+  names: Record<string, string>;
+}): ReactNode {
+  const nameOf = useEventName();
+  return (
+    <li className={classes.item}>
+      <Group justify="space-between" align="baseline" gap="xs">
+        <Text fw={500}>{nameOf(event.event_type)}</Text>
+        <Text size="sm" c="dimmed" component="div">
+          <TimeText value={event.occurred_at} />
+        </Text>
+      </Group>
+      <Text size="sm" c="dimmed" component="div">
+        <ActorText event={event} user={user} names={names} />
+        {event.ip !== null && ` · ${event.ip}`}
+      </Text>
+      <ChangeList changes={event.changes} />
+    </li>
+  );
+}
+
+function ActorText({
+  event,
+  user,
+  names,
+}: {
+  event: AuditEvent;
+  user: User;
+  names: Record<string, string>;
+}): ReactNode {
+  const texts = useTexts({ en, de }).history;
+  const { actor_id, actor_type } = event;
+  if (actor_id === null) return actor_type === 'system' ? texts.bySystem : texts.byAnonymous;
+  if (actor_type === 'key') return texts.byKey;
+  if (actor_id === user.user_id) return texts.bySelf;
+  return (
+    <>
+      {texts.by}{' '}
+      <Anchor component={Link} to={`/users/${actor_id}`} inherit underline="always">
+        {names[actor_id] ?? actor_id}
+      </Anchor>
+    </>
+  );
+}
+
+/** Shows the changed fields of an event of the audit log, as before → after. */
+function ChangeList({ changes }: { changes: Record<string, unknown> }): ReactNode {
+  const order = Object.keys(useTexts({ en: auditEn, de: auditDe }).keys);
+  const describe = useChanges();
+  const shown = Object.entries(changes).filter(([, change]) => !isEmptyFromTheStart(change));
+  if (shown.length === 0) return null;
+  return (
+    <dl className={classes.facts}>
+      {describe(Object.fromEntries(shown))
+        .sort((one, other) => order.indexOf(one.key) - order.indexOf(other.key))
+        .map(({ key, name, before, after }) => (
+          <div key={key} className={classes.change}>
+            <Text component="dt" size="sm">
+              {name}
+            </Text>
+            <Text component="dd" size="sm">
+              {before !== null && (
+                <>
+                  <span className={classes.before}>{before}</span>
+                  {' → '}
+                </>
+              )}
+              {after}
+            </Text>
+          </div>
+        ))}
+    </dl>
+  );
+}
+
+/** Returns whether a change only records that a new field is empty. */
+function isEmptyFromTheStart(change: unknown): boolean {
+  const { before, after } = change as { before?: unknown; after?: unknown };
+  if (before !== undefined) return false;
+  const isEmpty = typeof after === 'object' && after !== null && Object.keys(after).length === 0;
+  return after === null || after === '' || after === false || isEmpty;
+}

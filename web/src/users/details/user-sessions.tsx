@@ -1,0 +1,55 @@
+import { Button } from '@mantine/core';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { api, dataOf, type QueryOf } from '../../api/client';
+import { DataTable } from '../../components/lists/data-table';
+import { useListParams } from '../../components/lists/use-list-params';
+import { useEndSession } from '../../sessions/end-session-button';
+import { useSessionColumns } from '../../sessions/session-columns';
+import { useTexts } from '../../texts/language';
+import { usersTexts as de } from '../texts.de';
+import { usersTexts as en } from '../texts.en';
+import { useUserActions } from '../use-user-actions';
+import classes from '../users.module.css';
+import type { User } from '../user';
+
+type Query = QueryOf<'listSessions'>;
+
+const noFilters = {};
+
+/** Lists the live sessions of a user, and ends one or all of them. */
+export function UserSessions({ user }: { user: User }): ReactNode {
+  const texts = useTexts({ en, de });
+  const { mayDo, start, dialog } = useUserActions(user);
+  const endSession = useEndSession();
+  const params = useListParams<Query>(noFilters);
+  const query: Query = { ...params.query, user_id: user.user_id, active: true };
+  const list = useQuery({
+    queryKey: ['sessions', 'list', query],
+    queryFn: ({ signal }) => dataOf(api.GET('/auth/session/list', { params: { query }, signal })),
+    placeholderData: keepPreviousData,
+  });
+  const { device, ip, login, seen } = useSessionColumns(false);
+  const hasSessions = (list.data?.items.length ?? 0) > 0;
+  return (
+    <>
+      {hasSessions && mayDo('endSessions') && (
+        <Button variant="default" size="xs" mb="sm" className={classes.atEnd} onClick={() => start('endSessions')}>
+          {texts.actions.endSessions.label}
+        </Button>
+      )}
+      <DataTable
+        label={texts.tabs.sessions}
+        columns={[device, ip, login, seen]}
+        idOf={({ session_id }) => session_id}
+        list={list}
+        params={params}
+        defaultSort={{ order_by: 'created_at', order_dir: 'desc' }}
+        actions={endSession.button}
+        empty={{ title: texts.sessions.empty, hint: texts.sessions.emptyHint }}
+      />
+      {endSession.dialog}
+      {dialog}
+    </>
+  );
+}

@@ -1,0 +1,116 @@
+import { Alert, Button, Group, Tabs, Text } from '@mantine/core';
+import { IconAlertTriangle } from '@tabler/icons-react';
+import { type ReactNode, Suspense } from 'react';
+import { useParams, useSearchParams } from 'react-router';
+import { lazyPart } from '../../components/boundary';
+import { BackLink, PageHeader, PageSkeleton } from '../../components/page';
+import { ProblemAlert } from '../../components/problem-alert';
+import { useMe } from '../../session/use-me';
+import { useTexts } from '../../texts/language';
+import { usersTexts as de } from '../texts.de';
+import { usersTexts as en } from '../texts.en';
+import { UserBadges } from '../user-badges';
+import { UserMenu } from '../user-menu';
+import classes from '../users.module.css';
+import { fullNameOf, type User, useUser } from '../user';
+import { LoginCheck } from './login-check';
+import { obstaclesOf } from './login-obstacles';
+import { UserData } from './user-data';
+import { UserFactors } from './user-factors';
+import { UserHistory } from './user-history';
+import { UserRoles } from './user-roles';
+
+const UserSessions = lazyPart(async () => (await import('./user-sessions')).UserSessions);
+
+type Tab = keyof typeof en.tabs;
+
+/** Shows a user. The URL contains the tab. */
+export function UserPage(): ReactNode {
+  const texts = useTexts({ en, de });
+  const { userId = '' } = useParams();
+  const user = useUser(userId);
+  return (
+    <>
+      <BackLink to="/users">{texts.title}</BackLink>
+      {user.data === undefined && user.error !== null && (
+        <ProblemAlert error={user.error} onRetry={() => void user.refetch()} />
+      )}
+      {user.isPending && <PageSkeleton />}
+      {user.data !== undefined && <UserView key={userId} user={user.data} />}
+    </>
+  );
+}
+
+function UserView({ user }: { user: User }): ReactNode {
+  const texts = useTexts({ en, de });
+  const { can } = useMe();
+  const [search, setSearch] = useSearchParams();
+  const isDeleted = user.deleted_at !== null;
+  const pages: Partial<Record<Tab, ReactNode>> = {
+    data: <UserData user={user} />,
+    ...(isDeleted ? {} : { roles: <UserRoles user={user} /> }),
+    ...(can('session:read') && !isDeleted ? { sessions: <UserSessions user={user} /> } : {}),
+    ...(isDeleted ? {} : { factors: <UserFactors user={user} /> }),
+    ...(can('audit:read') ? { history: <UserHistory user={user} /> } : {}),
+    login: <LoginCheck user={user} />,
+  };
+  const wanted = search.get('tab') as Tab | null;
+  const tab = wanted !== null && Object.hasOwn(pages, wanted) ? wanted : 'data';
+  const show = (next: string) => setSearch(next === 'data' ? {} : { tab: next }, { replace: true });
+  return (
+    <>
+      <PageHeader title={user.name} description={<Summary user={user} />} actions={<UserMenu user={user} isLarge />} />
+      {tab !== 'login' && <BlockedNotice user={user} onShow={() => show('login')} />}
+      <Tabs
+        value={tab}
+        onChange={(next) => show(next ?? 'data')}
+        keepMounted={false}
+        // `activity` would end the effect that reports unsaved changes of a hidden form.
+        keepMountedMode="display-none"
+      >
+        <Tabs.List mb="md" className={classes.tabs}>
+          {(Object.keys(pages) as Tab[]).map((name) => (
+            <Tabs.Tab key={name} value={name}>
+              {texts.tabs[name]}
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+        {Object.entries(pages).map(([name, page]) => (
+          <Tabs.Panel key={name} value={name} keepMounted={name === 'data' || name === 'roles'}>
+            <Suspense fallback={<PageSkeleton />}>{page}</Suspense>
+          </Tabs.Panel>
+        ))}
+      </Tabs>
+    </>
+  );
+}
+
+function Summary({ user }: { user: User }): ReactNode {
+  const texts = useTexts({ en, de });
+  const parts = [fullNameOf(user), user.email, user.carrier_id ?? texts.userType.system].filter(
+    (part) => part !== null,
+  );
+  return (
+    <Group component="span" gap="xs">
+      <UserBadges user={user} />
+      <span>{parts.join(' · ')}</span>
+    </Group>
+  );
+}
+
+/** Warns at the top of the page that the user cannot log in. */
+function BlockedNotice({ user, onShow }: { user: User; onShow: () => void }): ReactNode {
+  const texts = useTexts({ en, de }).check;
+  const blocking = obstaclesOf(user, []).find(({ isBlocking }) => isBlocking);
+  if (blocking === undefined) return null;
+  return (
+    <Alert color="orange" variant="light" mb="md" p="xs" icon={<IconAlertTriangle aria-hidden />}>
+      <Group justify="space-between" gap="xs">
+        <Text size="sm">{texts.obstacles[blocking.kind].title}</Text>
+        <Button size="compact-sm" variant="default" onClick={onShow}>
+          {texts.why}
+        </Button>
+      </Group>
+    </Alert>
+  );
+}
