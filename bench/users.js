@@ -20,7 +20,7 @@ const COUNT_TARGET = target.ratioAtMost(2);
 const NUMBERED_PAGE = 1_000;
 const NUMBERED_TARGET = target.atLeast(100, 'a second');
 /** The service finds and sorts a set of this size; bare SQL reads in sort order (ADR 7). */
-const ROLE_TARGET = target.ratioAtLeast(0.2);
+const ROLE_TARGET = target.ratioAtLeast(0.15);
 const PER_PAGE = 50;
 const RSS_MAX_MIB = 300;
 
