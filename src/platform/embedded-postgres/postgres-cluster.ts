@@ -6,7 +6,9 @@ import { rename, rm, stat, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { monotonicMs } from '../clock';
 import { StartFault } from '../start-fault';
 
 /** Account of the server if this process is root, which PostgreSQL rejects; otherwise null. */
@@ -197,9 +199,21 @@ export async function launchServer(cluster: Cluster, binaries: string, settings:
   throw new Error(`its server does not start: ${reason} (more in ${log})`);
 }
 
-/** Stops the server and waits for its end. Rolls open transactions back. */
+/**
+ * Stops the server and waits up to a minute for its end. Rolls open transactions back.
+ * `pg_ctl --wait` would go on to wait for the server of a process that takes over the directory.
+ */
 export async function stopServer(cluster: Cluster, binaries: string): Promise<void> {
-  await run(cluster, join(binaries, 'pg_ctl'), ['stop', '-D', '.', '-m', 'fast']);
+  const pid = await pidOf(cluster);
+  const failure = await run(cluster, join(binaries, 'pg_ctl'), ['stop', '-D', '.', '-m', 'fast', '--no-wait']);
+  const end = monotonicMs() + 60_000;
+  while (failure === null && monotonicMs() < end && (await pidOf(cluster)) === pid) await delay(50);
+}
+
+/** Returns the process id of the server as text, or null if none runs. */
+async function pidOf({ directory }: Cluster): Promise<string | null> {
+  const file = await unlessMissing(readFile(join(directory, 'postmaster.pid'), 'utf8'));
+  return file?.split('\n')[0] ?? null;
 }
 
 /** Returns null if the file does not exist. */

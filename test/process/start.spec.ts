@@ -1,5 +1,14 @@
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -11,7 +20,7 @@ import { isAlive, killServer, serverProcesses } from '../support/embedded-postgr
 import { Mailbox } from '../support/mailbox';
 import { partsOf } from '../support/mail-parts';
 import { until } from '../support/until';
-import { password } from '../support/in-process';
+import { password } from '../support/client';
 import {
   type Ended,
   freePort,
@@ -229,6 +238,10 @@ describe('the service with its embedded database', () => {
   });
 
   it('waits for the previous process of its DATA_DIR, which still finishes a request', async () => {
+    const gate = join(dirname(dataDir), 'gate');
+    const preload = `--require=${join(__dirname, '../support/gate.js')}`;
+    const next = spawnBuilt('src/main.js', env({ GATE: gate, NODE_OPTIONS: preload }));
+    await until(() => next.output().includes('waits for the gate'));
     const held = connect(Number(port), '127.0.0.1');
     const head = 'POST /auth/login HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n';
     await once(held, 'connect');
@@ -238,7 +251,7 @@ describe('the service with its embedded database', () => {
     await until(async () => (await send('/auth/login', {})).status === 400);
     const stopped = previous?.stop();
     await until(() => previous?.output().includes('carrier-identity stops') === true);
-    const next = spawnBuilt('src/main.js', env());
+    writeFileSync(gate, '');
     await until(() => next.output().includes('starts the database'));
     held.write('{"a":"b"}');
     expect(await stopped).toBe(0);
