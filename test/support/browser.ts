@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { type Browser, chromium } from 'playwright-core';
 
 const places = [
@@ -28,29 +29,33 @@ const disabledFeatures = [
   'WebUIOmniboxPopup',
 ];
 
-const find = () => places.find((place) => place !== '' && existsSync(place));
+/** The Chromium of `@sparticuz/chromium`, once it is unpacked. Built for x64. */
+const unpacked = join(__dirname, '../../node_modules/.cache/chromium');
 
 /**
- * Starts a real browser, in which all hosts below `.test` are this machine. On Debian as root (as
- * in CI), installs the browser if it is missing.
- * @throws with instructions for the installation
+ * Starts a real browser, in which all hosts below `.test` are this machine: the Chromium of the
+ * machine, or otherwise that of the package.
  */
 export async function openBrowser(): Promise<Browser> {
-  if (find() === undefined && process.getuid?.() === 0 && existsSync('/usr/bin/apt-get')) install();
-  const executablePath = find();
-  if (executablePath === undefined)
-    throw new Error(
-      'This test needs Chromium. Install it (Debian, Ubuntu: `apt-get install chromium`), ' +
-        'or set CHROMIUM to the path of its program.',
-    );
+  const installed = places.find((place) => place !== '' && existsSync(place));
+  const { executablePath, env } = installed === undefined ? unpack() : { executablePath: installed, env: {} };
   const disabled = `--disable-features=${disabledFeatures.join(',')}`;
   const hosts = '--host-resolver-rules=MAP *.test 127.0.0.1';
-  return chromium.launch({ executablePath, args: ['--no-sandbox', disabled, hosts] });
+  const args = ['--no-sandbox', disabled, hosts];
+  return chromium.launch({ executablePath, args, env: { ...process.env, ...env } });
 }
 
-/** Installs Chromium. Only one worker does so: apt-get fails while another one runs. */
-function install(): void {
-  const script = 'command -v chromium || (apt-get update -q && apt-get install -q -y --no-install-recommends chromium)';
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-  execFileSync('flock', ['/var/lib/apt/lists', 'sh', '-c', script], { env, stdio: 'ignore' });
+/** Unpacks the package with its libraries. Other workers wait, and find it unpacked. */
+function unpack(): { executablePath: string; env: Record<string, string> } {
+  if (process.platform !== 'linux' || process.arch !== 'x64')
+    throw new Error('This test needs Chromium. Install it, or set CHROMIUM to the path of its program.');
+  mkdirSync(unpacked, { recursive: true });
+  const script = "import('@sparticuz/chromium').then(({ default: chromium }) => chromium.executablePath())";
+  const env = { PATH: process.env['PATH'], TMPDIR: unpacked, AWS_LAMBDA_JS_RUNTIME: 'nodejs22.x' };
+  execFileSync('flock', [unpacked, process.execPath, '--eval', script], { cwd: __dirname, env });
+  const fonts = join(unpacked, 'fonts.conf');
+  // The file of the package names folders of AWS Lambda only.
+  writeFileSync(fonts, `<fontconfig><dir>${unpacked}/fonts</dir><dir>/usr/share/fonts</dir></fontconfig>`);
+  const libraries = { LD_LIBRARY_PATH: join(unpacked, 'al2023/lib'), FONTCONFIG_FILE: fonts };
+  return { executablePath: join(unpacked, 'chromium'), env: libraries };
 }
