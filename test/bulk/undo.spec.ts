@@ -173,6 +173,46 @@ describe('the undo of bulk changes', () => {
     expect(await rowOf(user.user_id)).toMatchObject({ locale: 'fr', timezone: 'UTC' });
   });
 
+  it.each([
+    ['whose role may no longer grant', '/role/granter', { may_grant: [] }, { may_grant: ['clerk'] }],
+    ['who lost the role that may grant', '/user/:caller', { roles: ['editor'] }, { roles: ['granter', 'editor'] }],
+  ])('skips, for a caller %s a role, all users who have it or would get it (Z10, Z16)', async (_, path, less, more) => {
+    await service.rows(`
+      insert into roles (name, user_types, permissions, may_grant)
+      values
+        ('clerk', '{system}', '{audit:read}', '{}'),
+        ('editor', '{system}', '{user:read,user:update,user:delete}', '{}'),
+        ('granter', '{system}', '{}', '{clerk}')
+      on conflict do nothing`);
+    const caller = await loginAs(['granter', 'editor']);
+    const limit = async (body: object) => {
+      const changed = await service.patch(path.replace(':caller', caller.user_id), { token: admin.token, body });
+      expect(changed.status).toBe(200);
+    };
+    const [given, taken, plain] = [await system(['reader']), await system(['clerk']), await system(['reader'])];
+    const deleted = await system(['clerk']);
+    const done = [
+      (await patch(caller, filterOf(given), { roles_add: ['clerk'] })).body,
+      (await patch(caller, filterOf(taken, plain), { roles: [] })).body,
+      (await service.delete(`/user/all?${filterOf(deleted)}`, caller)).body,
+    ];
+    expect(done.map(({ changed }) => changed)).toEqual([1, 2, 1]);
+    await limit(less);
+    const undone = [];
+    for (const { operation_id } of done) undone.push(await undo(caller, operation_id));
+    expect(undone).toMatchObject([
+      { changed: 0, skipped: [{ user_id: given.user_id, reason: 'access.protected_user' }] },
+      { changed: 1, skipped: [{ user_id: taken.user_id, reason: 'access.grant_exceeds_own' }] },
+      { changed: 0, skipped: [{ user_id: deleted.user_id, reason: 'access.protected_user' }] },
+    ]);
+    const rows = [await rowOf(given.user_id), await rowOf(taken.user_id), await rowOf(plain.user_id)];
+    expect(rows.map((row) => row?.['roles'])).toEqual([['clerk', 'reader'], [], ['reader']]);
+    expect((await rowOf(deleted.user_id))?.['deleted_at']).not.toBeNull();
+    // Control: with the right, the same undos succeed.
+    await limit(more);
+    for (const { operation_id } of done) expect(await undo(caller, operation_id)).toMatchObject({ changed: 1 });
+  });
+
   it('restores nothing to a purged user who was imported again (Z19)', async () => {
     const user = await system(['administrator']);
     const { operation_id } = (await patch(admin, filterOf(user), { roles: [] })).body;
