@@ -1,4 +1,5 @@
 import { RefreshTokens } from '../../src/auth/sessions/refresh-token';
+import type { AccessTokens } from '../../src/auth/tokens/access-tokens';
 import { hashToken, newId } from '../../src/platform/random';
 import { appSecret, type TestService } from './service';
 import type { ServiceProcess } from './service-process';
@@ -91,6 +92,21 @@ export async function addSession(
     [session_id, user_id, hashToken(refresh_token)],
   );
   return { session_id, refresh_token };
+}
+
+/** Returns an access token of a session, signed by the service. */
+export async function accessTokenOf(
+  service: Pick<TestService, 'inside'>,
+  { user_id, session_id }: Pick<MadeLogin, 'user_id' | 'session_id'>,
+): Promise<string> {
+  const duties = { must_change_password: false, must_enroll_second_factor: false };
+  const signed = await service.inside<AccessTokens>('AccessTokens').sign({
+    user: { user_id, user_type: 'system', roles: [], carrier_id: null, ...duties },
+    session: { session_id, amr: ['pwd'], auth_time: new Date() },
+    grant: null,
+    permissions: [],
+  });
+  return signed.access_token;
 }
 
 /** Rotates a refresh token. Fails unless the response contains new tokens. */
