@@ -78,6 +78,13 @@ describe('the access to operations', () => {
     expected: MatrixRow['expected'],
     detailOf?: MatrixRow['detailOf'],
   ): MatrixRow => ({ permission, related: relations, send, expected, ...(detailOf === undefined ? {} : { detailOf }) });
+  /** Sends a request about the target, such as `GET /user/:user`. */
+  const call =
+    (request: string, body?: object): MatrixRow['send'] =>
+    ({ login: { token }, target: { user_id, session_id } }) => {
+      const [method = '', url = ''] = request.replace(':user', user_id).replace(':session', session_id).split(' ');
+      return service.send(method, url, { token, body });
+    };
   const matchedOne = ({ isProtected }: Cell) => `200 matched 1 ${isProtected ? 'access.protected_user' : ''}`;
   const seen = ({ sees }: Cell) => `200 found ${sees ? 1 : 0}`;
   /** The type and the carrier of a new user in relation to the caller. */
@@ -95,42 +102,38 @@ describe('the access to operations', () => {
       duringPasswordChange: true,
       duringEnrollment: true,
       related: ['own'],
-      send: ({ login }) => service.get('/user', login),
+      send: call('GET /user'),
       expected: () => '200',
     },
     'GET /user/{user_id}': {
       ...onUsers(
         'user:read',
-        ({ login, target }) => service.get(`/user/${target.user_id}`, login),
+        call('GET /user/:user'),
         existing(() => '200'),
       ),
       orSelf: true,
     },
     'PATCH /user/{user_id}': {
-      ...onUsers(
-        'user:update',
-        ({ login: { token }, target }) => service.patch(`/user/${target.user_id}`, { token, body: timezone }),
-        existing(protectedOr('200')),
-      ),
+      ...onUsers('user:update', call('PATCH /user/:user', timezone), existing(protectedOr('200'))),
       orSelf: true,
     },
     'DELETE /user/{user_id}': onUsers(
       'user:delete',
-      ({ login, target }) => service.delete(`/user/${target.user_id}`, login),
+      call('DELETE /user/:user'),
       existing(ownOr('403 user.self_protected', protectedOr('204'))),
     ),
     'POST /user/{user_id}/restore': onUsers(
       'user:delete',
-      async ({ login, target, relation }) => {
-        if (relation !== 'own')
-          await service.rows('update users set deleted_at = now() where user_id = $1', [target.user_id]);
-        return service.post(`/user/${target.user_id}/restore`, login);
+      async (cell) => {
+        if (cell.relation !== 'own')
+          await service.rows('update users set deleted_at = now() where user_id = $1', [cell.target.user_id]);
+        return call('POST /user/:user/restore')(cell);
       },
       existing(ownOr('404 user.not_found', protectedOr('200'))),
     ),
     'POST /user/{user_id}/invite': onUsers(
       'user:update',
-      ({ login, target }) => service.post(`/user/${target.user_id}/invite`, login),
+      call('POST /user/:user/invite'),
       existing(protectedOr('400 request.invalid')),
     ),
     'POST /user/create': {
@@ -144,12 +147,7 @@ describe('the access to operations', () => {
       },
       expected: existing(() => '409 user.name_taken', '403 access.denied'),
     },
-    'GET /user/list': onUsers(
-      'user:read',
-      ({ login, target }) => service.get(`/user/list?user_id=${target.user_id}`, login),
-      seen,
-      found,
-    ),
+    'GET /user/list': onUsers('user:read', call('GET /user/list?user_id=:user'), seen, found),
     'POST /user/import': {
       permission: 'user:import',
       related: ['same carrier', 'other carrier', 'system user'],
@@ -163,33 +161,32 @@ describe('the access to operations', () => {
     },
     'PATCH /user/all': onUsers(
       'user:update',
-      ({ login: { token }, target }) => service.patch(`/user/all?user_id=${target.user_id}`, { token, body: timezone }),
+      call('PATCH /user/all?user_id=:user', timezone),
       existing(matchedOne, '200 matched 0 '),
       matched,
     ),
     'DELETE /user/all': onUsers(
       'user:delete',
-      ({ login, target }) => service.delete(`/user/all?user_id=${target.user_id}`, login),
+      call('DELETE /user/all?user_id=:user'),
       existing(ownOr('200 matched 1 user.self_protected', matchedOne), '200 matched 0 '),
       matched,
     ),
     'GET /auth/session/list': onUsers(
       null,
-      ({ login, target }) => service.get(`/auth/session/list?session_id=${target.session_id}`, login),
+      call('GET /auth/session/list?session_id=:session'),
       ownOr('200 found 1', ({ sees, holds }) => `200 found ${sees && holds('session:read') ? 1 : 0}`),
       found,
     ),
     'DELETE /auth/session/{session_id}': onUsers(
       null,
-      ({ login, target }) => service.delete(`/auth/session/${target.session_id}`, login),
-      (cell) => {
-        const reaches = cell.relation === 'own' || (cell.sees && cell.holds('session:revoke'));
-        return reaches ? protectedOr('204')(cell) : '404 session.not_found';
-      },
+      call('DELETE /auth/session/:session'),
+      ownOr('204', (cell) =>
+        cell.sees && cell.holds('session:revoke') ? protectedOr('204')(cell) : '404 session.not_found',
+      ),
     ),
     'DELETE /auth/session/all': onUsers(
       null,
-      ({ login, target }) => service.delete(`/auth/session/all?session_id=${target.session_id}`, login),
+      call('DELETE /auth/session/all?session_id=:session'),
       ownOr('200 ended 1', ({ sees, isProtected, holds }) => {
         return `200 ended ${sees && !isProtected && holds('session:revoke') ? 1 : 0}`;
       }),
@@ -207,7 +204,7 @@ describe('the access to operations', () => {
     ),
     'GET /audit/list': onUsers(
       'audit:read',
-      ({ login, target }) => service.get(`/audit/list?event_type=user.created&target_id=${target.user_id}`, login),
+      call('GET /audit/list?event_type=user.created&target_id=:user'),
       seen,
       found,
     ),

@@ -268,18 +268,15 @@ describe('roles', () => {
     const user = await userOf([role]);
     const { token } = admin;
     const fields = { user_type: 'carrier', carrier_id: 'c1', name: 'strange', email: 'strange@example.com' };
-    for (const roles of wrong)
-      for (const [how, answer] of [
-        ['create', await service.post('/user/create', { token, body: { ...fields, roles } })],
-        ['change', await service.patch(`/user/${user.user_id}`, { token, body: { roles } })],
-        ...(await Promise.all(
-          ['roles', 'roles_add', 'roles_remove'].map(async (field) => {
-            const body = { [field]: roles };
-            return [field, await service.patch(`/user/all?user_id=${user.user_id}`, { token, body })] as const;
-          }),
-        )),
-      ] as const)
-        expect([how, roles, codeOf(answer)]).toEqual([how, roles, '400 request.invalid']);
+    for (const roles of wrong) {
+      const answers = [
+        await service.post('/user/create', { token, body: { ...fields, roles } }),
+        await service.patch(`/user/${user.user_id}`, { token, body: { roles } }),
+      ];
+      for (const field of ['roles', 'roles_add', 'roles_remove'])
+        answers.push(await service.patch(`/user/all?user_id=${user.user_id}`, { token, body: { [field]: roles } }));
+      expect([roles, ...answers.map(codeOf)]).toEqual([roles, ...answers.map(() => '400 request.invalid')]);
+    }
     const [row] = await service.rows('select roles, version from users where user_id = $1', [user.user_id]);
     expect(row).toEqual({ roles: [role], version: 1 });
   });
@@ -386,23 +383,19 @@ describe('roles', () => {
     it.each(Object.entries(creations))(
       'are rejected at the creation of a %s if they are probably misspelt, with a suggestion (Z40)',
       async (_what, make) => {
-        for (const [wrong, right] of [
-          ['user:raed', 'user:read'],
-          ['user:read-deleted', 'user:read_deleted'],
-          ['session:revok', 'session:revoke'],
-          ['token:inspect', 'token:introspect'],
-        ] as const) {
+        for (const [wrong, right] of Object.entries({
+          ...{ 'user:raed': 'user:read', 'user:read-deleted': 'user:read_deleted' },
+          ...{ 'session:revok': 'session:revoke', 'token:inspect': 'token:introspect' },
+        })) {
           expect(suggestions(await make([wrong, 'user:read']))).toEqual(refused(wrong, right));
           // The permissions of this service are a closed list, which `new_prefix` does not extend.
           expect(suggestions(await make([wrong], '?new_prefix=true'))).toEqual(refused(wrong, right));
         }
         // A module name one edit from a module of the service can be confirmed.
-        for (const [wrong, right] of [
-          ['usr:read', 'user:read'],
-          ['users:read', 'user:read'],
-          ['rule:manage', 'role:manage'],
-          ['email:manage', 'mail:manage'],
-        ] as const) {
+        for (const [wrong, right] of Object.entries({
+          ...{ 'usr:read': 'user:read', 'users:read': 'user:read' },
+          ...{ 'rule:manage': 'role:manage', 'email:manage': 'mail:manage' },
+        })) {
           const answer = await make([wrong]);
           expect(suggestions(answer)).toEqual(refused(wrong, right));
           for (const text of [`Did you mean ${right}?`, 'new_prefix=true'])

@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { enrolApp } from '../support/factors';
+import { errorsIn, importRow, importRows } from '../support/imports';
 import { createKey } from '../support/keys';
+import { chunk, RawConnection, requestHead } from '../support/raw-connection';
 import { password, type TestAnswer, type TestLogin, TestService } from '../support/service';
 
 type Login = TestLogin & { name: string; email: string };
 
-describe('one carrier against another', () => {
+describe('the scope and the identity of a caller', () => {
   let service: TestService;
   let own: Login;
   let user: Login;
@@ -279,6 +281,156 @@ describe('one carrier against another', () => {
       expect(await login(password)).not.toBe(200);
       expect((await service.post(`/user/${user_id.toUpperCase()}/unlock`, service.admin)).status).toBe(204);
       expect(await login(password)).toBe(200);
+    });
+  });
+
+  describe('with an id that a user and an API key share', () => {
+    beforeAll(() =>
+      service.rows(`insert into roles (name, user_types, permissions) values
+        ('importer', '{system}', '{user:read,user:create,user:update,user:import}'),
+        ('carrier_importer', '{carrier}', '{user:read,user:create,user:update,user:import}')`),
+    );
+
+    /** Returns a user, and an API key with the id of the user. */
+    async function twins(fields: Record<string, unknown>, permissions: string[], scope: Record<string, unknown> = {}) {
+      const person = await service.loginAs(fields);
+      const { key_id, key } = await createKey(service, permissions, scope);
+      await service.rows('update keys set key_id = $1 where key_id = $2', [person.user_id, key_id]);
+      return { person, key: { token: key } };
+    }
+
+    it('creates no user by an import, not even after a revocation or a purge (Z24)', async () => {
+      const [{ key_id }, revoked] = [await createKey(service, ['*']), await createKey(service, ['*'])];
+      await service.delete(`/auth/key/${revoked.key_id}`, service.admin);
+      const [purged, erased] = [await service.createUser(), await service.createUser()];
+      expect((await service.delete(`/user/${purged.user_id}?purge=true`, service.admin)).status).toBe(204);
+      // An instance of an older version purges like this.
+      await service.rows('delete from users where user_id = $1', [erased.user_id]);
+      const operator = await service.loginAs({ user_type: 'system', roles: ['operator'] });
+      for (const user_id of [key_id, key_id.toUpperCase(), revoked.key_id, purged.user_id, erased.user_id])
+        for (const query of ['dry_run=true', '', 'on_conflict=skip']) {
+          const { status, body } = await importRows(service, [importRow('twin', { user_id })], operator, query);
+          expect([user_id, query, status, body.changed ?? body.would_create]).toEqual([user_id, query, 200, 0]);
+          if (query !== 'on_conflict=skip')
+            expect(errorsIn(body)).toMatchObject([{ pointer: '/user_id', code: 'field.not_allowed' }]);
+        }
+      expect(await service.rows(`select 1 from users where name = 'twin'`)).toEqual([]);
+    });
+
+    it('gives a deleted sender of an import no permissions of the key (Z24)', async () => {
+      const { person } = await twins({ user_type: 'system', roles: ['importer'] }, ['*']);
+      const rows = Array.from({ length: 1_100 }, (_, n) =>
+        JSON.stringify(importRow(`gain${n}`, { user_type: 'system', carrier_id: undefined, roles: ['administrator'] })),
+      );
+      const upload = await RawConnection.open(service.port);
+      const head = requestHead('POST', '/user/import', {
+        ...{ authorization: `Bearer ${person.token}`, 'content-type': 'application/x-ndjson' },
+        ...{ 'transfer-encoding': 'chunked', connection: 'close' },
+      });
+      await upload.send(head + chunk(`${rows.slice(0, 1_050).join('\n')}\n`));
+      const operations = () =>
+        service.rows('select status, error_code, finished_at from operations where actor_id = $1', [person.user_id]);
+      await service.until(async () => (await operations())[0]?.['status'] === 'receiving');
+      await service.delete(`/user/${person.user_id}`, service.admin);
+      await upload.send(`${chunk(rows.slice(1_050).join('\n'))}0\r\n\r\n`);
+      await service.until(async () => (await operations())[0]?.['finished_at'] !== null);
+      upload.socket.destroy();
+      expect(await operations()).toMatchObject([{ error_code: 'access.denied' }]);
+      expect(await service.rows(`select 1 from users where name like 'gain%'`)).toEqual([]);
+    });
+
+    it('shows operations, responses, cursors and previews of the key only to the key (Z24)', async () => {
+      const permissions = ['user:read', 'user:create', 'user:update', 'user:import'];
+      const { person, key } = await twins({ roles: ['carrier_importer'], carrier_id: 'c9' }, permissions);
+      const target = await service.createUser({ user_type: 'system' });
+      const change = ({ token }: { token: string }, query: string, body: object) =>
+        service.patch(`/user/all?${query}`, { token, body });
+      const done = (await change(key, `user_id=${target.user_id}`, { timezone: 'Europe/Oslo' })).body;
+      const create = ({ token }: { token: string }) => {
+        const body = { user_type: 'system', name: 'kept-answer', email: 'kept-answer@example.com' };
+        return service.post('/user/create', { token, body, headers: { 'idempotency-key': 'shared' } });
+      };
+      expect((await create(key)).status).toBe(201);
+      const list = '/user/list?per_page=1&user_type=carrier&count=none';
+      await service.createUser();
+      const { next_cursor } = (await service.get(list, key)).body;
+      const preview = (await change(key, 'user_type=carrier&dry_run=true', { locale: 'de' })).body;
+
+      const path = `/user/operation/${done.operation_id}`;
+      expect((await service.get(path, person)).status).toBe(404);
+      expect((await service.get('/user/operation/list', person)).body.items).toEqual([]);
+      const again = await create(person);
+      expect(again.status).toBeGreaterThanOrEqual(400);
+      expect(again.text).not.toContain('kept-answer');
+      expect((await service.post(`${path}/undo`, person)).status).toBe(404);
+      const page = await service.get(`${list}&cursor=${encodeURIComponent(next_cursor as string)}`, person);
+      expect(page.body.code).toBe('page.cursor_invalid');
+      const confirm = `user_type=carrier&confirm_token=${encodeURIComponent(preview.confirm_token as string)}`;
+      expect((await change(person, confirm, { locale: 'de' })).body.code).toBe('request.invalid');
+      expect((await service.get(path, key)).body.undone_by).toBeNull();
+      expect((await service.post(`${path}/undo`, key)).body.changed).toBe(1);
+    });
+
+    it('gives the key no access to the user, who is outside its scope (Z24)', async () => {
+      const permissions = ['user:read', 'user:update', 'session:read'];
+      const administrator = { user_type: 'system', roles: ['administrator'] };
+      const { person, key } = await twins(administrator, permissions, { carrier_scope: ['c8'] });
+      expect((await service.get(`/user/${person.user_id}`, key)).status).toBe(404);
+      for (const path of ['/auth/session/list', '/user/list'])
+        expect([path, (await service.get(`${path}?user_id=${person.user_id}`, key)).body.items]).toEqual([path, []]);
+      expect((await service.patch(`/user/${person.user_id}`, { ...key, body: { locale: 'de' } })).status).toBe(404);
+    });
+
+    it('gives a stored response only to callers who still have the scope of the first request (Z24)', async () => {
+      const clerk = await service.loginAs({ user_type: 'system', roles: ['operator'] });
+      const body = {
+        user_type: 'carrier',
+        carrier_id: 'c5',
+        name: 'scoped-answer',
+        email: 'scoped-answer@example.com',
+      };
+      const create = () =>
+        service.post('/user/create', { token: clerk.token, body, headers: { 'idempotency-key': 'scoped' } });
+      expect((await create()).status).toBe(201);
+      expect((await create()).status).toBe(201);
+      await service.patch(`/user/${clerk.user_id}`, { ...service.admin, body: { carrier_scope: ['c6'] } });
+      const narrowed = await create();
+      expect([narrowed.status, narrowed.body.code]).toEqual([422, 'idempotency.key_reused']);
+      expect(narrowed.text).not.toContain('scoped-answer');
+    });
+
+    it('stores the type of the actor even if an instance of an older version sends none (Z24)', async () => {
+      const { key_id } = await createKey(service, ['user:read']);
+      for (const [actor_id, session_id, actor_type] of [
+        [key_id, null, 'key'],
+        [key_id, service.admin.session_id, 'user'],
+        [service.admin.user_id, null, 'user'],
+      ]) {
+        const operation = `
+          insert into operations (operation_id, kind, permission, status, actor_id, session_id, request, finished_at)
+          values (uuid_v7(), 'change', 'user:update', 'done', $1, $2, '{}', now())
+          returning actor_type`;
+        expect(await service.rows(operation, [actor_id, session_id])).toEqual([{ actor_type }]);
+        if (session_id !== null) continue;
+        const claim = `
+          insert into idempotency_keys (user_id, method, path, key_hash, claim_id, claimed_until)
+          values ($1, 'POST', '/x', 'x', uuid_v7(), now())
+          returning actor_type`;
+        expect(await service.rows(claim, [actor_id])).toEqual([{ actor_type }]);
+      }
+    });
+
+    it('erases no audit of an operation when a user who has its id is purged (Z24)', async () => {
+      const { user_id } = await service.createUser();
+      const changed = await service.patch(`/user/all?user_id=${user_id}`, { ...service.admin, body: { locale: 'de' } });
+      const { operation_id } = changed.body;
+      await importRows(service, [importRow('shadow', { user_id: operation_id })], service.admin);
+      expect((await service.delete(`/user/${operation_id}?purge=true`, service.admin)).status).toBe(204);
+      const audit = `
+        select changes <> '{}' as kept
+        from events
+        where event_type = 'operation.accepted' and target_id = $1`;
+      expect(await service.rows(audit, [operation_id])).toEqual([{ kept: true }]);
     });
   });
 });
