@@ -8,9 +8,9 @@ import { RoleEntity } from './role.entity';
 
 /**
  * Maximum waits of a change of a role: for running bulk changes, below the statement timeout of
- * 15 s, and for the lock of the roles. Tests on a busy machine raise `ms`.
+ * 15 s, and for the lock of the roles.
  */
-export const rolesLockWait = { bulk_ms: 14_500, ms: 1_500 };
+const rolesLockWait = { bulk_ms: 14_500, ms: 1_500 };
 
 /** SQL of the roles. */
 @Injectable()
