@@ -1,13 +1,10 @@
-import { Client } from 'pg';
-import { fillUsers } from '../../bench/fill';
+import type { Client } from 'pg';
 import type { Actor } from '../../src/access/actor';
 import type { SqlFragment } from '../../src/http/lists/sql';
-import { dataSourceOptions } from '../../src/platform/database/data-source';
 import type { Database } from '../../src/platform/database/database';
 import { UsersRepository } from '../../src/users/users.repository';
 import { userListQuery } from '../support/list-queries';
-import { explaining } from '../support/plans';
-import { createTestDatabase, type TestDatabase } from '../support/test-database';
+import { explaining, FilledDatabase } from '../support/plans';
 
 /** A node of an executed plan. */
 interface ExecutedPlan {
@@ -37,20 +34,14 @@ const visible = {
 };
 
 describe('pages of 40,000 users', () => {
-  let database: TestDatabase;
+  let database: FilledDatabase;
   let client: Client;
   let plans: string[];
   let repository: UsersRepository;
 
   beforeAll(async () => {
-    database = await createTestDatabase();
-    const { extra } = dataSourceOptions({ url: database.url, poolMax: 1, purpose: 'requests' }) as {
-      extra: { options: string };
-    };
-    client = new Client({ connectionString: database.url, options: extra.options });
-    await client.connect();
-    await client.query('set default_statistics_target = 400');
-    await fillUsers(client, users, '2026-11-20T12:00:00Z');
+    database = await FilledDatabase.create(users);
+    ({ client } = database);
     // `spread` has 2,000 users, `oldest` has 800, `scarce` has 20.
     await client.query(`
       update users
@@ -66,10 +57,7 @@ describe('pages of 40,000 users', () => {
     plans = [];
     repository = new UsersRepository(explaining(client, plans));
   });
-  afterAll(async () => {
-    await client.end();
-    await database.drop();
-  });
+  afterAll(() => database.drop());
 
   const idsOf = (rows: { user_id: string }[]) => rows.map(({ user_id }) => user_id);
   /** Returns the ids of all pages, by cursor. */

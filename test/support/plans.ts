@@ -1,6 +1,12 @@
-import type { Client } from 'pg';
+import { Client } from 'pg';
+import { fillUsers } from '../../bench/fill';
+import { operatorsOf, parameterName } from '../../src/http/lists/filter';
+import type { Operator } from '../../src/http/lists/filter-value';
+import type { ListSpec } from '../../src/http/lists/list-query';
 import type { SqlFragment } from '../../src/http/lists/sql';
+import { dataSourceOptions } from '../../src/platform/database/data-source';
 import type { Database } from '../../src/platform/database/database';
+import { createTestDatabase, type TestDatabase } from './test-database';
 
 interface PlanNode {
   'Node Type': string;
@@ -10,8 +16,65 @@ interface PlanNode {
   Plans?: PlanNode[];
 }
 
+/** A database with many made users, and a connection with the settings of requests. */
+export class FilledDatabase {
+  private constructor(
+    readonly client: Client,
+    private readonly database: TestDatabase,
+  ) {}
+
+  static async create(users: number): Promise<FilledDatabase> {
+    const database = await createTestDatabase();
+    const { extra } = dataSourceOptions({ url: database.url, poolMax: 1, purpose: 'requests' }) as {
+      extra: { options: string };
+    };
+    const client = new Client({ connectionString: database.url, options: extra.options });
+    await client.connect();
+    // A sample of 120,000 contains every row, so the statistics are the same in each run.
+    await client.query('set default_statistics_target = 400');
+    await fillUsers(client, users, '2026-11-20T12:00:00Z');
+    return new FilledDatabase(client, database);
+  }
+
+  async drop(): Promise<void> {
+    await this.client.end();
+    await this.database.drop();
+  }
+}
+
+/** Returns a query for each field and operator of a list. */
+export function filterQueries(
+  { filter }: Pick<ListSpec, 'filter'>,
+  valueOf: (field: string, operator: Operator) => string,
+): string[] {
+  return Object.entries(filter.fields).flatMap(([field, spec]) =>
+    operatorsOf(spec).map(
+      (operator) => `${parameterName(field, operator)}=${encodeURIComponent(valueOf(field, operator))}`,
+    ),
+  );
+}
+
+/** Returns a query for each sort of a list in both directions. */
+export function sortQueries({ sorts }: Pick<ListSpec, 'sorts'>): string[] {
+  return Object.keys(sorts).flatMap((sort) =>
+    ['asc', 'desc'].map((direction) => `order_by=${sort}&order_dir=${direction}`),
+  );
+}
+
+/** Returns the queries with a plan that reads a whole table, except those of some parameters. */
+export function wholeTables(plans: Record<string, string[]>, table = '', except = /^$/): [string, string[]][] {
+  return Object.entries(plans).filter(
+    ([query, own]) => !except.test(query.split('=')[0] ?? '') && own.some((plan) => plan.includes(`whole ${table}`)),
+  );
+}
+
+/** Returns the queries with a plan that sorts all rows. */
+export function sorting(plans: Record<string, string[]>): [string, string[]][] {
+  return Object.entries(plans).filter(([, own]) => own.some((plan) => /(^| )sort/.test(plan)));
+}
+
 /** Returns a database that adds the plan of each query to a list. */
-export function explaining(client: Client, plans: string[]): Database {
+export function explaining(client: Pick<Client, 'query'>, plans: string[] = []): Database {
   const run = async (fragment: SqlFragment) => {
     const { text, values } = fragment.toQuery();
     if (!text.trimStart().startsWith('explain')) {
