@@ -1,4 +1,5 @@
 import type { Client } from 'pg';
+import type { TestService } from './service';
 
 const chrome = 'AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0';
 const safari = 'AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.1';
@@ -69,4 +70,32 @@ export async function fillSessions(client: Client, count: number): Promise<void>
   for (const { indexdef } of indexes) await client.query(indexdef);
   await client.query('commit');
   await client.query('vacuum analyze sessions, session_search');
+}
+
+/**
+ * Inserts sessions of a user and returns their ids in order.
+ * @param columns SQL of columns, in which `i` is the number of the session from 1
+ */
+export async function addSessions(
+  service: Pick<TestService, 'rows'>,
+  user_id: string,
+  count: number,
+  columns: Record<string, string> = {},
+): Promise<string[]> {
+  const all = { created_at: 'now()', last_seen_at: 'now()', expires_at: `now() + interval '1 hour'`, ...columns };
+  const rows = await service.rows<{ session_id: string }>(
+    `
+      insert into sessions (
+        session_id, user_id, user_type, carrier_id, refresh_token_hash, refreshed_at, absolute_expires_at,
+        ${Object.keys(all).join()}
+      )
+      select
+        uuid_v7(), user_id, user_type, carrier_id, '', now(), now() + interval '1 day',
+        ${Object.values(all).join()}
+      from users, generate_series(1, $2::integer) i
+      where user_id = $1
+      returning session_id`,
+    [user_id, count],
+  );
+  return rows.map(({ session_id }) => session_id);
 }
