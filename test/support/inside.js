@@ -16,8 +16,20 @@ function open() {
   let app;
   NestFactory.create = async (...args) => (app = await create(...args));
 
-  /** Returns the provider whose class has this name, or the router of Fastify. */
+  const now = performance.now.bind(performance);
+  let stoppedAt = null;
+  let ahead = 0;
+  /** The monotonic clock of the service. Timers and the database do not notice its changes. */
+  const clock = {
+    pass: (ms) => void (ahead += ms),
+    stop: () => void (stoppedAt = now()),
+    start: () => void (stoppedAt = null),
+  };
+  performance.now = () => (stoppedAt ?? now()) + ahead;
+
+  /** Returns the provider whose class has this name, the router of Fastify, or the clock. */
   const providerOf = (name) => {
+    if (name === 'Clock') return clock;
     if (name === 'Router') return app.getHttpAdapter().getInstance();
     for (const module of app.container.getModules().values())
       for (const { instance, metatype } of module.providers.values())

@@ -1,8 +1,6 @@
 import { hashToken, mintToken } from '../../src/platform/random';
-import type { Cluster } from './cluster';
 import { addSession, type MadeLogin, type MadeUsers, rotated } from './made-logins';
-import { password, type TestAnswer } from './service';
-import type { ServiceProcess } from './service-process';
+import { password, type TestAnswer, type TestService } from './service';
 
 /** A user whose session or permissions are about to be revoked. */
 export interface Victim extends MadeLogin {
@@ -11,23 +9,14 @@ export interface Victim extends MadeLogin {
   predecessor: string;
 }
 
-/** The caller and the instance of a revocation. */
-export interface Scene {
-  cluster: Cluster;
-  /** the instance that receives it */
-  here: ServiceProcess;
-  /** token of the first administrator */
-  admin: string;
-}
-
 /** A way to revoke something from a session or its user. */
 export interface Revocation {
   /** the users to revoke from */
   users?: Omit<MadeUsers, 'prefix'>;
   /** prepares the user */
-  prepare?: (victim: Victim, scene: Scene) => Promise<void>;
+  prepare?: (victim: Victim, service: TestService) => Promise<void>;
   /** revokes, and fails unless the response acknowledges it */
-  act: (victim: Victim, scene: Scene) => Promise<void>;
+  act: (victim: Victim, service: TestService) => Promise<void>;
   /** whether a response of check-token shows the new state; otherwise the token must be rejected */
   isAfter?: (answer: TestAnswer) => boolean;
   /** reason of the end of the session; null if it continues */
@@ -40,27 +29,27 @@ async function done(answer: Promise<TestAnswer>): Promise<void> {
   if (status !== 200 && status !== 204) throw new Error(`not done: ${status} ${text}`);
 }
 
-const patch = (change: object) => (victim: Victim, scene: Scene) =>
-  done(scene.here.send('PATCH', `/user/${victim.user_id}`, { token: scene.admin, body: change }));
-const patchFound = (change: object) => (victim: Victim, scene: Scene) =>
-  done(scene.here.send('PATCH', `/user/all?user_id=${victim.user_id}`, { token: scene.admin, body: change }));
-const remove = (path: (victim: Victim) => string) => (victim: Victim, scene: Scene) =>
-  done(scene.here.send('DELETE', path(victim), { token: scene.admin }));
+const patch = (change: object) => (victim: Victim, service: TestService) =>
+  done(service.patch(`/user/${victim.user_id}`, { ...service.admin, body: change }));
+const patchFound = (change: object) => (victim: Victim, service: TestService) =>
+  done(service.patch(`/user/all?user_id=${victim.user_id}`, { ...service.admin, body: change }));
+const remove = (path: (victim: Victim) => string) => (victim: Victim, service: TestService) =>
+  done(service.delete(path(victim), service.admin));
 
 /** Returns a token of another session of the same user. */
-async function anotherToken({ user_id }: Victim, { cluster, here }: Scene): Promise<string> {
-  return (await rotated(here, (await addSession(cluster, user_id)).refresh_token)).token;
+async function anotherToken({ user_id }: Victim, service: TestService): Promise<string> {
+  return (await rotated(service, (await addSession(service, user_id)).refresh_token)).token;
 }
 const others = new Map<string, string>();
-const openAnother = async (victim: Victim, scene: Scene) =>
-  void others.set(victim.user_id, await anotherToken(victim, scene));
+const openAnother = async (victim: Victim, service: TestService) =>
+  void others.set(victim.user_id, await anotherToken(victim, service));
 const byAnother = ({ user_id }: Victim) => others.get(user_id) as string;
 
 /** Inserts the one-time token of a mail, because no mail is read here. */
-async function putResetToken({ user_id, email, session_id }: Victim, { cluster }: Scene): Promise<void> {
+async function putResetToken({ user_id, email, session_id }: Victim, service: TestService): Promise<void> {
   const token = mintToken();
   others.set(session_id, token);
-  await cluster.rows(
+  await service.rows(
     `
       insert into one_time_tokens (user_id, purpose, token_hash, email, requested_at, expires_at)
       values ($1, 'reset', $2, $3, now(), now() + interval '1 hour')`,
@@ -73,11 +62,11 @@ const manager = { roles: ['carrier_administrator'] };
 const roleOf = ({ user_id }: Victim) => `role-${user_id}`;
 
 /** Creates a role of this user alone, so that its change affects no other user. */
-async function giveOwnRole(victim: Victim, { cluster }: Scene): Promise<void> {
-  await cluster.rows(`insert into roles (name, user_types, permissions) values ($1, '{carrier}', '{user:read}')`, [
+async function giveOwnRole(victim: Victim, service: TestService): Promise<void> {
+  await service.rows(`insert into roles (name, user_types, permissions) values ($1, '{carrier}', '{user:read}')`, [
     roleOf(victim),
   ]);
-  await cluster.rows('update users set roles = array[$2] where user_id = $1', [victim.user_id, roleOf(victim)]);
+  await service.rows('update users set roles = array[$2] where user_id = $1', [victim.user_id, roleOf(victim)]);
 }
 
 const newPassword = { current_password: password, new_password: 'a quite different phrase' };
@@ -85,12 +74,11 @@ const newPassword = { current_password: password, new_password: 'a quite differe
 /** All ways to revoke, by name. */
 export const revocations: Record<string, Revocation> = {
   logout: {
-    act: (victim, { here }) => done(here.send('POST', '/auth/logout', { token: victim.token, body: {} })),
+    act: (victim, service) => done(service.post('/auth/logout', { token: victim.token, body: {} })),
     reason: 'logout',
   },
   'logout by refresh token': {
-    act: (victim, { here }) =>
-      done(here.send('POST', '/auth/logout', { body: { refresh_token: victim.refresh_token } })),
+    act: (victim, service) => done(service.post('/auth/logout', { body: { refresh_token: victim.refresh_token } })),
     reason: 'logout',
   },
   'session revoked': { act: remove(({ session_id }) => `/auth/session/${session_id}`), reason: 'revoked' },
@@ -100,17 +88,17 @@ export const revocations: Record<string, Revocation> = {
   },
   'own others': {
     prepare: openAnother,
-    act: (victim, { here }) => done(here.send('DELETE', '/auth/session/all', { token: byAnother(victim) })),
+    act: (victim, service) => done(service.delete('/auth/session/all', { token: byAnother(victim) })),
     reason: 'revoked',
   },
   'token reused': {
-    prepare: async ({ session_id }, { cluster }) => {
-      await cluster.rows(`update sessions set refreshed_at = refreshed_at - interval '10 s' where session_id = $1`, [
+    prepare: async ({ session_id }, service) => {
+      await service.rows(`update sessions set refreshed_at = refreshed_at - interval '10 s' where session_id = $1`, [
         session_id,
       ]);
     },
-    act: async (victim, { here }) => {
-      const { status } = await here.send('POST', '/auth/check-token', { body: { refresh_token: victim.predecessor } });
+    act: async (victim, service) => {
+      const { status } = await service.post('/auth/check-token', { body: { refresh_token: victim.predecessor } });
       if (status !== 401) throw new Error(`reuse was not found: ${status}`);
     },
     reason: 'token_reuse',
@@ -122,16 +110,13 @@ export const revocations: Record<string, Revocation> = {
   'user purged': { act: remove(({ user_id }) => `/user/${user_id}?purge=true`), reason: 'purged' },
   'password changed': {
     prepare: openAnother,
-    act: (victim, { here }) =>
-      done(here.send('POST', '/auth/password', { token: byAnother(victim), body: newPassword })),
+    act: (victim, service) => done(service.post('/auth/password', { token: byAnother(victim), body: newPassword })),
     reason: 'password_changed',
   },
   'password reset': {
     prepare: putResetToken,
-    act: ({ session_id }, { here }) =>
-      done(
-        here.send('POST', `/auth/reset/${others.get(session_id)}`, { body: { password: newPassword.new_password } }),
-      ),
+    act: ({ session_id }, service) =>
+      done(service.post(`/auth/reset/${others.get(session_id)}`, { body: { password: newPassword.new_password } })),
     reason: 'password_changed',
   },
   'address not allowed': { act: patch({ allowed_ips: ['198.51.100.0/24'] }), reason: 'ip_not_allowed' },
@@ -144,8 +129,8 @@ export const revocations: Record<string, Revocation> = {
   },
   'role edited': {
     prepare: giveOwnRole,
-    act: async (victim, { cluster }) =>
-      void (await cluster.rows(`update roles set permissions = '{}' where name = $1`, [roleOf(victim)])),
+    act: async (victim, service) =>
+      void (await service.rows(`update roles set permissions = '{}' where name = $1`, [roleOf(victim)])),
     isAfter: nothingAllowed,
     reason: null,
   },
