@@ -9,6 +9,7 @@ import type { Database } from '../../src/platform/database/database';
 import { explaining } from '../support/plans';
 import { type TestLogin, TestService } from '../support/service';
 import { ServiceProcess } from '../support/service-process';
+import { changeSession, sessionRow } from '../support/session-rows';
 
 /** Longer than any session lives here, so that nothing is written early because a session ends. */
 const farMs = 3_600_000;
@@ -22,15 +23,11 @@ describe('the activity of sessions', () => {
   beforeAll(async () => (service = await TestService.start()));
   afterAll(() => service.close());
 
-  const rowOf = ({ session_id }: Session) =>
-    service.rows('select xmin::text, last_seen_at, expires_at from sessions where session_id = $1', [session_id]);
+  const rowOf = (session: Session) => sessionRow(service, session, 'xmin::text, last_seen_at, expires_at');
   /** Moves the last use of a session into the past and drops it from memory. */
-  const age = async ({ session_id, user_id }: Session, interval: string) => {
-    await service.rows('update sessions set last_seen_at = last_seen_at - $2::interval where session_id = $1', [
-      session_id,
-      interval,
-    ]);
-    await service.rows(`select pg_notify('user_changed', $1)`, [user_id]);
+  const age = async (session: Session, interval: string) => {
+    await changeSession(service, session, `last_seen_at = last_seen_at - interval '${interval}'`);
+    await service.rows(`select pg_notify('user_changed', $1)`, [session.user_id]);
   };
 
   describe('in memory', () => {
@@ -64,11 +61,8 @@ describe('the activity of sessions', () => {
     it('is not recorded for a session that has ended or expired, so that nothing revives it', async () => {
       const [ended, expired, live] = [await service.loginAs(), await service.loginAs(), await service.loginAs()];
       for (const login of [ended, expired, live]) await age(login, '1 hour');
-      for (const [{ session_id }, change] of [
-        [ended, `ended_at = now(), ended_reason = 'revoked'`],
-        [expired, `expires_at = now() - interval '1 ms'`],
-      ] as const)
-        await service.rows(`update sessions set ${change} where session_id = $1`, [session_id]);
+      await changeSession(service, ended, `ended_at = now(), ended_reason = 'revoked'`);
+      await changeSession(service, expired, `expires_at = now() - interval '1 ms'`);
       const before = [await rowOf(ended), await rowOf(expired)];
       expect(await isNoted(live, () => note(ended, expired, live))).toBe(true);
       expect([await rowOf(ended), await rowOf(expired)]).toEqual(before);
@@ -130,27 +124,19 @@ describe('the activity of sessions', () => {
       /** Returns the numbers of updated rows and of added index entries of both tables. */
       const writtenBy = (work: (database: Database) => Promise<unknown>) =>
         inTransaction(async (client) => {
-          const read = async () => (await client.query<{ rows: number; entries: number }>(written)).rows;
+          const read = async () =>
+            (await client.query<{ rows: number; entries: number }>(written)).rows.flatMap(Object.values) as number[];
           // Includes updates that the connection has not reported yet.
           const before = await read();
           await work(explaining(client));
-          const added = (await read()).map(({ rows, entries }, index) => [
-            rows - (before[index]?.rows ?? NaN),
-            entries - (before[index]?.entries ?? NaN),
-          ]);
-          return { sessions: added[0], user_seen: added[1] };
+          return (await read()).map((count, index) => count - (before[index] ?? NaN));
         });
-      const current = 'select refresh_token_hash as hash from sessions where session_id = $1';
-      const [{ hash } = { hash: Buffer.alloc(0) }] = await service.rows<{ hash: Buffer }>(current, [login.session_id]);
-      const { session_id } = login;
-      expect(
-        await writtenBy((database) =>
-          new SessionsRepository(database).rotate(session_id, hash, Buffer.alloc(32), idle_seconds),
-        ),
-      ).toEqual({ sessions: [1, 4], user_seen: [0, 0] });
-      expect(
-        await writtenBy((database) => new LiveLoginsRepository(database).note(noteOf(login), idle_seconds)),
-      ).toEqual({ sessions: [1, 4], user_seen: [1, 2] });
+      const { hash } = await sessionRow(service, login, 'refresh_token_hash as hash');
+      const refresh = (database: Database) =>
+        new SessionsRepository(database).rotate(login.session_id, hash as Buffer, Buffer.alloc(32), idle_seconds);
+      expect(await writtenBy(refresh)).toEqual([1, 4, 0, 0]);
+      const note = (database: Database) => new LiveLoginsRepository(database).note(noteOf(login), idle_seconds);
+      expect(await writtenBy(note)).toEqual([1, 4, 1, 2]);
     });
 
     it('writes to users during a login only to end an account lockout', async () => {
@@ -270,9 +256,7 @@ describe('the activity of sessions', () => {
 
     it('is not kept beyond the end of its session', async () => {
       const login = await service.loginAs();
-      await service.rows(`update sessions set expires_at = now() + interval '50 s' where session_id = $1`, [
-        login.session_id,
-      ]);
+      await changeSession(service, login, `expires_at = now() + interval '50 s'`);
       await expectKnown(25_000, 50_000, login);
     });
 

@@ -8,17 +8,9 @@ import { WebSite } from '../support/web-site';
 
 const transport = 'cookie';
 
-interface Answer {
-  status: number;
-  body: { code?: string };
-}
-
+type Answer = Record<'status', number> & Record<'body', { code?: string }>;
 /** Options of `fetch` that a page may change. */
-interface FetchOptions {
-  mode?: 'no-cors';
-  credentials?: 'omit';
-  headers?: Record<string, string>;
-}
+type FetchOptions = Pick<RequestInit, 'mode' | 'credentials'> & { headers?: Record<string, string> };
 
 /**
  * Sends a request with cookies from a page, as the script of the page would. Returns status and

@@ -11,6 +11,7 @@ import {
 } from '../support/cookies';
 import { Authenticator } from '../support/second-factors';
 import { password, type TestAnswer, type TestRequest, TestService } from '../support/service';
+import { changeSession, sessionRow } from '../support/session-rows';
 
 const portal = 'https://portal.example.net';
 const transport = 'cookie';
@@ -43,13 +44,8 @@ describe('the cookie transport', () => {
 
   const works = async (access: string) => (await service.get('/user', { token: access })).status;
   const sessions = () => service.rows('select * from sessions order by session_id');
-  const state = async (session_id: string) =>
-    (
-      await service.rows<{ refresh_token_hash: Buffer; ended_reason: string | null }>(
-        'select refresh_token_hash, ended_reason from sessions where session_id = $1',
-        [session_id],
-      )
-    )[0];
+  const stored = (session: { session_id: string }) =>
+    sessionRow(service, session, 'refresh_token_hash as hash, ended_reason');
   const refresh = (...cookies: string[]) => page.post('check-token', {}, withCookies(...cookies));
   /** The parts of a rejection without a cookie. */
   const rejection = (answer: TestAnswer) => [answer.status, answer.body.code, setCookiesOf(answer)];
@@ -105,15 +101,14 @@ describe('the cookie transport', () => {
   it('rejects the transport together with a token in the body, and names the field', async () => {
     const { cookie, token: access } = await page.login();
     const before = await sessions();
-    for (const [path, field, value] of [
-      ['check-token', 'refresh_token', cookie],
-      ['check-token', 'token', access],
-      ['logout', 'refresh_token', cookie],
+    for (const [path, field] of [
+      ['check-token', 'refresh_token'],
+      ['check-token', 'token'],
+      ['logout', 'refresh_token'],
     ] as const) {
-      const answer = await page.post(path, { [field]: value }, withCookies(cookie));
-      const fault = { code: 'field.not_allowed', detail: 'must not be sent together with transport' };
-      const errors = [{ pointer: `/${field}`, ...fault, params: { field: 'transport' } }];
-      expect([answer.status, answer.body.errors, setCookiesOf(answer)]).toEqual([400, errors, []]);
+      const answer = await page.post(path, { [field]: field === 'token' ? access : cookie }, withCookies(cookie));
+      const error = { pointer: `/${field}`, code: 'field.not_allowed', params: { field: 'transport' } };
+      expect([answer.status, answer.body.errors, setCookiesOf(answer)]).toMatchObject([400, [error], []]);
     }
     expect(await sessions()).toEqual(before);
   });
@@ -123,23 +118,21 @@ describe('the cookie transport', () => {
     const second = await page.post('login', page.credentials, withCookies(first.cookie));
     expect(second.body.session_id).not.toBe(first.session_id);
     expect(cookieOf(second)).not.toBe(first.cookie);
-    expect((await state(first.session_id))?.refresh_token_hash).toEqual(hashToken(first.cookie));
+    expect(await stored(first)).toMatchObject({ hash: hashToken(first.cookie) });
   });
 
   it('ends the session at the reuse of an old cookie, and keeps the cookie of the browser (S8, S20)', async () => {
-    const { cookie, session_id, token: access } = await page.login();
-    const next = cookieOf(await refresh(cookie));
-    await service.rows(`update sessions set refreshed_at = refreshed_at - interval '10 s' where session_id = $1`, [
-      session_id,
-    ]);
-    for (const value of [cookie, next])
+    const login = await page.login();
+    const next = cookieOf(await refresh(login.cookie));
+    await changeSession(service, login, `refreshed_at = refreshed_at - interval '10 s'`);
+    for (const value of [login.cookie, next])
       expect(rejection(await refresh(value))).toEqual([401, 'auth.token_invalid', []]);
-    expect([(await state(session_id))?.ended_reason, await works(access)]).toEqual(['token_reuse', 401]);
+    expect([(await stored(login))['ended_reason'], await works(login.token)]).toEqual(['token_reuse', 401]);
   });
 
   it('never removes the cookie when a request fails (S20)', async () => {
-    const { cookie, session_id } = await page.login();
-    const foreign = await page.login();
+    const [login, foreign] = [await page.login(), await page.login()];
+    const { cookie } = login;
     const own = withCookies(cookie);
     const malformed = withCookies(`${cookie.slice(0, -2)}AA`);
     const requests: [path: string, body: object, request?: TestRequest][] = [
@@ -160,7 +153,7 @@ describe('the cookie transport', () => {
       expect([400, 401]).toContain(answer.status);
       expect(setCookiesOf(answer)).toEqual([]);
     }
-    expect((await state(session_id))?.refresh_token_hash).toEqual(hashToken(cookie));
+    expect(await stored(login)).toMatchObject({ hash: hashToken(cookie) });
     await service.rows(`
       create function refuse() returns trigger language plpgsql as $$ begin raise exception 'no'; end $$;
       create trigger refuse before update on sessions for each row execute function refuse()`);
@@ -175,7 +168,7 @@ describe('the cookie transport', () => {
     const left = await page.post('logout', {}, { ...withCookies(own.cookie), token: second.token });
     expect([left.status, setCookiesOf(left).length]).toEqual([204, 1]);
     expect([await works(own.token), await works(second.token)]).toEqual([401, 200]);
-    expect((await state(own.session_id))?.ended_reason).toBe('logout');
+    expect(await stored(own)).toMatchObject({ ended_reason: 'logout' });
     // Without a cookie, the access token names the session.
     expect((await page.post('logout', {}, { token: second.token })).status).toBe(204);
     expect(await works(second.token)).toBe(401);

@@ -1,18 +1,13 @@
 import { lockWaits } from '../support/locks';
 import { addSessions } from '../support/many-sessions';
 import { password, type TestAnswer, type TestLogin, TestService } from '../support/service';
+import { changeSession, sessionRow } from '../support/session-rows';
 import { tableContents } from '../support/tables';
 import { decode, forge, ownKey } from '../support/tokens';
 import { until } from '../support/until';
 
 const max = 5;
 const [idleSeconds, absoluteSeconds] = [1_000, 5_000];
-
-interface ShownSession {
-  session_id: string;
-  active: boolean;
-  ended_by: string | null;
-}
 
 describe('the end of sessions', () => {
   let service: TestService;
@@ -27,12 +22,13 @@ describe('the end of sessions', () => {
 
   const works = async ({ token }: { token: string }) => (await service.get('/user', { token })).status;
   const refresh = ({ refresh_token }: TestLogin) => service.post('/auth/check-token', { body: { refresh_token } });
-  const list = async (query: string, { token }: { token: string } = service.admin): Promise<ShownSession[]> =>
+  const list = async (query: string, { token }: { token: string } = service.admin): Promise<{ session_id: string }[]> =>
     (await service.get(`/auth/session/list?per_page=500&order_dir=asc&${query}`, { token })).body.items;
   const end = (query: string, { token }: { token: string }) => service.delete(`/auth/session/all?${query}`, { token });
   const idsOf = (sessions: { session_id: string }[]) => sessions.map(({ session_id }) => session_id).sort();
-  const move = (columns: string, ...sessions: TestLogin[]) =>
-    service.rows(`update sessions set ${columns} where session_id = any($1::uuid[])`, [idsOf(sessions)]);
+  const move = async (change: string, ...sessions: TestLogin[]) => {
+    for (const session of sessions) await changeSession(service, session, change);
+  };
   /** Creates a user with several sessions. */
   const loginsOf = async (count: number) => {
     const { name } = await service.createUser();
@@ -68,21 +64,13 @@ describe('the end of sessions', () => {
     const [victim, ended, expired] = await loginsOf(3);
     await service.post('/auth/logout', { token: ended.token, body: {} });
     await move(`expires_at = now() - interval '1 ms'`, expired);
-    const rows = () =>
-      service.rows(
-        `
-          select
-            session_id, ended_at, ended_reason, ended_by,
-            (select count(*)::integer from events where target_id = sessions.session_id) as events
-          from sessions
-          where session_id = any($1)
-          order by session_id`,
-        [[ended.session_id, expired.session_id]],
-      );
+    const ends = `ended_at, ended_reason, ended_by,
+      (select count(*)::integer from events where target_id = sessions.session_id) as events`;
+    const rows = async () => [await sessionRow(service, ended, ends), await sessionRow(service, expired, ends)];
     const before = await rows();
     expect(before).toMatchObject([
-      { session_id: ended.session_id, ended_reason: 'logout', ended_by: victim.user_id, events: 1 },
-      { session_id: expired.session_id, ended_at: null, ended_reason: null, ended_by: null, events: 0 },
+      { ended_reason: 'logout', ended_by: victim.user_id, events: 1 },
+      { ended_at: null, ended_reason: null, ended_by: null, events: 0 },
     ]);
     for (const { session_id } of [ended, expired])
       expect((await service.delete(`/auth/session/${session_id}`, service.admin)).status).toBe(204);
@@ -94,19 +82,15 @@ describe('the end of sessions', () => {
     expect(await works(victim)).toBe(401);
   });
 
-  const timesOf = async ({ session_id }: TestLogin) => {
-    const [row] = await service.rows(
+  const timesOf = (login: TestLogin) =>
+    sessionRow(
+      service,
+      login,
       `
-        select
-          extract(epoch from expires_at - last_seen_at)::float as idle,
-          extract(epoch from absolute_expires_at - created_at)::float as absolute,
-          expires_at = absolute_expires_at as is_last
-        from sessions
-        where session_id = $1`,
-      [session_id],
+        extract(epoch from expires_at - last_seen_at)::float as idle,
+        extract(epoch from absolute_expires_at - created_at)::float as absolute,
+        expires_at = absolute_expires_at as is_last`,
     );
-    return row;
-  };
   const expired = [{ active: false, ended_reason: 'expired', ended_by: null }];
 
   it('ends a session after its idle time, which activity extends up to the absolute limit (S4)', async () => {
@@ -114,14 +98,14 @@ describe('the end of sessions', () => {
     expect(await timesOf(busy)).toEqual({ idle: idleSeconds, absolute: absoluteSeconds, is_last: false });
     await move(`last_seen_at = now() - interval '990 s', expires_at = now() + interval '60 s'`, busy, silent);
     expect(await works(busy)).toBe(200);
-    await until(async () => (await timesOf(busy))?.['idle'] === idleSeconds);
+    await until(async () => (await timesOf(busy))['idle'] === idleSeconds);
     await move(`expires_at = expires_at - interval '61 s'`, silent);
     expect([await works(silent), (await refresh(silent)).status, await works(busy)]).toEqual([401, 401, 200]);
     expect(await list(`session_id=${silent.session_id}`)).toMatchObject(expired);
     const late = `last_seen_at = now() - interval '1 h', expires_at = now() + interval '50 s'`;
     await move(`${late}, absolute_expires_at = now() + interval '60 s'`, busy);
     expect(await works(busy)).toBe(200);
-    await until(async () => (await timesOf(busy))?.['is_last'] === true);
+    await until(async () => (await timesOf(busy))['is_last'] === true);
   });
 
   it('ends a session at its absolute limit despite refreshes (S6)', async () => {

@@ -9,14 +9,8 @@ const safari =
   'Mozilla/5.0 (iPad; CPU OS 17_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) ' +
   'Version/17.1 Mobile/15E148 Safari/604.1';
 
-interface ShownSession {
-  session_id: string;
-  user_id: string;
-  carrier_id: string | null;
-  active: boolean;
-  ended_at: string | null;
-  ended_reason: string | null;
-}
+type ShownSession = Record<'session_id' | 'user_id', string> &
+  Record<'carrier_id' | 'ended_at' | 'ended_reason', string | null> & { active: boolean };
 
 describe('the list of sessions', () => {
   let service: TestService;
@@ -183,13 +177,12 @@ describe('the list of sessions', () => {
     });
     for (const sort of ['created_at', 'last_seen_at', 'expires_at'])
       for (const direction of ['asc', 'desc']) {
+        const url = `/auth/session/list?carrier_id_like=OF-carr&per_page=5&order_by=${sort}&order_dir=${direction}`;
         const seen: Record<string, string>[] = [];
-        for (let cursor: string | null = ''; cursor !== null;) {
-          const query = `carrier_id_like=OF-carr&per_page=5&order_by=${sort}&order_dir=${direction}`;
-          const page = cursor === '' ? '' : `&cursor=${cursor}`;
-          const { body } = await service.get(`/auth/session/list?${query}${page}`, service.admin);
+        for (let next: string | null = url; next !== null;) {
+          const { body } = await service.get(next, service.admin);
           seen.push(...body.items);
-          cursor = body.next_cursor;
+          next = body.next_cursor === null ? null : `${url}&cursor=${body.next_cursor}`;
         }
         expect([seen.length, new Set(seen.map(({ session_id }) => session_id)).size]).toEqual([23, 23]);
         const values = seen.map((session) => session[sort] ?? '');

@@ -1,11 +1,11 @@
-import { connect } from 'node:net';
 import { hashToken } from '../../src/platform/random';
 import type { SessionsService } from '../../src/auth/sessions/sessions.service';
 import { queueEmpty } from '../support/links';
 import { addLogins, type MadeLogin, refreshTokens, rotated } from '../support/made-logins';
-import { requestHead } from '../support/raw-connection';
+import { RawConnection, requestHead } from '../support/raw-connection';
 import { type TestAnswer, TestService } from '../support/service';
 import { ServiceProcess } from '../support/service-process';
+import { changeSession, sessionRow } from '../support/session-rows';
 import { TcpProxy } from '../support/tcp-proxy';
 import { until } from '../support/until';
 
@@ -49,33 +49,29 @@ describe('refresh tokens on two instances', () => {
     for (const token of tokens)
       for (const index of [0, 1]) await until(async () => (await works(index, token)) === 401);
   };
-  const moveBack = ({ session_id }: MadeLogin, seconds: number) =>
-    service.rows(
-      `update sessions set refreshed_at = refreshed_at - $2::integer * interval '1 s' where session_id = $1`,
-      [session_id, seconds],
-    );
+  const moveBack = (login: MadeLogin, seconds: number) =>
+    changeSession(service, login, `refreshed_at = refreshed_at - interval '${seconds} s'`);
   const made = async (prefix: string): Promise<MadeLogin> => (await addLogins(service, 1, { prefix }))[0] as MadeLogin;
   const mailsTo = ({ email }: MadeLogin) => service.mailbox.mails.filter(({ to }) => to.includes(email));
   const hex = (token: string) => hashToken(token).toString('hex');
 
   /** Returns the stored state of a session, with the numbers of related rows. */
-  async function stateOf({ session_id }: MadeLogin): Promise<Record<string, unknown>> {
-    const [row] = await service.rows(
+  const stateOf = (login: MadeLogin) =>
+    sessionRow(
+      service,
+      login,
       `
-        select
-          ended_reason, encode(refresh_token_hash, 'hex') as current,
-          encode(previous_refresh_token_hash, 'hex') as previous,
-          (select count(*)::integer from rotations where rotations.session_id = $1) as rotations,
-          (
-            select count(*)::integer from events where event_type = 'session.token_reused' and target_id = $1
-          ) as reuses,
-          (select count(*)::integer from sessions others where others.user_id = sessions.user_id) as sessions
-        from sessions
-        where session_id = $1`,
-      [session_id],
+        ended_reason,
+        encode(refresh_token_hash, 'hex') as current,
+        encode(previous_refresh_token_hash, 'hex') as previous,
+        (select count(*)::integer from rotations where rotations.session_id = sessions.session_id) as rotations,
+        (
+          select count(*)::integer
+          from events
+          where event_type = 'session.token_reused' and target_id = sessions.session_id
+        ) as reuses,
+        (select count(*)::integer from sessions others where others.user_id = sessions.user_id) as sessions`,
     );
-    return row ?? {};
-  }
   const unharmed = { ended_reason: null, reuses: 0, sessions: 1 };
   const foundReuse = { ended_reason: 'token_reuse', reuses: 1 };
 
@@ -162,8 +158,12 @@ describe('refresh tokens on two instances', () => {
   it('repeats the successor of a lost response on the other instance, within the grace period only (S10)', async () => {
     const [login, late] = (await addLogins(service, 2, { prefix: 'lost' })) as [MadeLogin, MadeLogin];
     for (const lost of [login, late]) {
-      await sendAndHangUp(at(0), lost.refresh_token);
+      const body = JSON.stringify({ refresh_token: lost.refresh_token });
+      const headers = { 'content-type': 'application/json', 'content-length': String(body.length) };
+      const connection = await RawConnection.open(service.port);
+      await connection.send(requestHead('POST', '/auth/check-token', headers) + body);
       await until(async () => (await stateOf(lost))['rotations'] === 1);
+      connection.socket.destroy();
     }
     await moveBack(login, 5);
     const again = await rotated(at(1), login.refresh_token);
@@ -182,10 +182,7 @@ describe('refresh tokens on two instances', () => {
     const second = rotated(other, login.refresh_token);
     await held;
     // The grace period ends now, after the refresh arrived.
-    await service.rows(
-      `update sessions set refreshed_at = clock_timestamp() - interval '9.999 s' where session_id = $1`,
-      [login.session_id],
-    );
+    await changeSession(service, login, `refreshed_at = clock_timestamp() - interval '9.999 s'`);
     proxy.release();
     expect((await second).refresh_token).toBe(refresh_token);
     expect(await stateOf(login)).toMatchObject(unharmed);
@@ -209,9 +206,7 @@ describe('refresh tokens on two instances', () => {
     const e1 = await rotated(at(0), ended.refresh_token);
     const x1 = await rotated(at(0), expired.refresh_token);
     expect((await service.post('/auth/logout', { token: e1.token, body: {} })).status).toBe(204);
-    await service.rows(`update sessions set expires_at = now() - interval '1 ms' where session_id = $1`, [
-      expired.session_id,
-    ]);
+    await changeSession(service, expired, `expires_at = now() - interval '1 ms'`);
     for (const token of [ended.refresh_token, e1.refresh_token, expired.refresh_token, x1.refresh_token])
       for (const index of [0, 1]) {
         expect((await refresh(index, token)).status).toBe(401);
@@ -226,8 +221,7 @@ describe('refresh tokens on two instances', () => {
   it('returns the current state of the session, not a cached one (S9)', async () => {
     const login = await service.loginAs();
     expect((await service.post('/auth/check-token', { body: { token: login.token } })).status).toBe(200);
-    const times = 'select last_seen_at, expires_at from sessions where session_id = $1';
-    const stored = async () => (await service.rows(times, [login.session_id]))[0];
+    const stored = () => sessionRow(service, login, 'last_seen_at, expires_at');
     const before = await stored();
     for (const index of [0, 1]) {
       const { last_seen_at, expires_at } = (await refresh(index, login.refresh_token)).body.session;
@@ -236,15 +230,3 @@ describe('refresh tokens on two instances', () => {
     expect(await stored()).not.toEqual(before);
   });
 });
-
-/** Sends a refresh and closes the connection without reading the response. */
-async function sendAndHangUp({ url }: ServiceProcess, refresh_token: string): Promise<void> {
-  const { hostname, port } = new URL(url);
-  const body = JSON.stringify({ refresh_token });
-  const headers = { host: hostname, 'content-type': 'application/json', 'content-length': String(body.length) };
-  const socket = connect(Number(port), hostname);
-  socket.on('error', () => undefined);
-  socket.end(requestHead('POST', '/auth/check-token', headers) + body);
-  await new Promise((resolve) => socket.once('finish', resolve));
-  socket.destroy();
-}

@@ -4,6 +4,7 @@ import { addLogins, rotated } from '../support/made-logins';
 import { type Revocation, revocations, type Victim } from '../support/revocations';
 import { adminEmail, password, type TestLogin, TestService } from '../support/service';
 import { ServiceProcess } from '../support/service-process';
+import { changeSession, sessionRow } from '../support/session-rows';
 import { TcpProxy } from '../support/tcp-proxy';
 import { createTestDatabase } from '../support/test-database';
 import { until } from '../support/until';
@@ -91,8 +92,8 @@ describe('revocations seen from another instance', () => {
         expect((await instance.post('/auth/check-token', { body: { refresh_token }, ip: newIp() })).status).toBe(401);
       expect((await instance.get('/user', { token, ip: newIp() })).status).toBe(401);
     }
-    const row = 'select ended_reason from sessions where session_id = $1';
-    expect(await service.rows(row, [session_id])).toEqual(reason === 'purged' ? [] : [{ ended_reason: reason }]);
+    const row = await sessionRow(service, { session_id }, 'ended_reason');
+    expect(row).toEqual(reason === 'purged' ? {} : { ended_reason: reason });
   }
 
   describe.each(ways)('through %s', (way) => {
@@ -132,13 +133,12 @@ describe('revocations seen from another instance', () => {
   });
 
   it('accept a reauthentication with the next request on every instance, for old and new tokens (S24)', async () => {
-    const { token, session_id } = await service.login(adminEmail);
+    const login = await service.login(adminEmail);
+    const { token } = login;
     const attempt = async (instance: ServiceProcess, by: string) =>
       (await instance.delete('/role/no-such-role', { token: by, ip: newIp() })).status;
     for (let round = 0; round < 5; round++) {
-      await service.rows(`update sessions set auth_time = now() - interval '10 minutes' where session_id = $1`, [
-        session_id,
-      ]);
+      await changeSession(service, login, `auth_time = now() - interval '10 minutes'`);
       await caughtUp();
       expect([await attempt(service, token), await attempt(there, token)]).toEqual([401, 401]);
       const { status, body } = await service.post('/auth/reauthenticate', { token, body: { password } });
@@ -155,10 +155,7 @@ describe('revocations seen from another instance', () => {
       await there.ready();
     });
 
-    const end = ({ session_id }: Login) =>
-      service.rows(`update sessions set ended_at = now(), ended_reason = 'revoked' where session_id = $1`, [
-        session_id,
-      ]);
+    const end = (login: Login) => changeSession(service, login, `ended_at = now(), ended_reason = 'revoked'`);
     /** A login that the other instance has in memory. */
     const known = async (): Promise<TestLogin & { name: string }> => {
       const login = await service.loginAs();
@@ -203,9 +200,7 @@ describe('revocations seen from another instance', () => {
       const login = await known();
       const { refresh_token } = login;
       await rotated(there, refresh_token);
-      await service.rows(`update sessions set refreshed_at = refreshed_at - interval '11 s' where session_id = $1`, [
-        login.session_id,
-      ]);
+      await changeSession(service, login, `refreshed_at = refreshed_at - interval '11 s'`);
       const ip = newIp();
       expect([await statusOf({ token: 'none of ours' }, ip), await statusOf(login, ip)]).toEqual([401, 200]);
       listening.freeze();

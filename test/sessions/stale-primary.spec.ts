@@ -34,15 +34,11 @@ describe('checks of tokens at a primary without standbys', () => {
     expect(answer).toMatchObject({ status: 503, body: { code: 'service.database_unavailable' } });
     expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
   };
-  /** Processes that renew the lease and wait for standbys. */
+  /** Returns the processes that renew the lease and wait for standbys. */
   const waiting = async (): Promise<number[]> => {
-    const rows = await servers.onPrimary(`
-      select pid
-      from pg_stat_activity
-      where application_name = 'carrier-identity lease' and wait_event = 'SyncRep'`);
-    return rows.map(({ pid }) => pid as number);
+    const lease = `application_name = 'carrier-identity lease' and wait_event = 'SyncRep'`;
+    return (await servers.onPrimary(`select pid from pg_stat_activity where ${lease}`)).map(({ pid }) => Number(pid));
   };
-
   /** Waits for another process that waits for standbys. */
   const nextWaiting = async (last: number, meanwhile?: () => Promise<void>): Promise<number> => {
     let next: number | undefined;

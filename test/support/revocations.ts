@@ -1,6 +1,7 @@
 import { hashToken, mintToken } from '../../src/platform/random';
 import { addSession, type MadeLogin, type MadeUsers, rotated } from './made-logins';
 import { password, type TestAnswer, type TestService } from './service';
+import { changeSession } from './session-rows';
 
 /** A user whose session or permissions are about to be revoked. */
 export interface Victim extends MadeLogin {
@@ -92,11 +93,7 @@ export const revocations: Record<string, Revocation> = {
     reason: 'revoked',
   },
   'token reused': {
-    prepare: async ({ session_id }, service) => {
-      await service.rows(`update sessions set refreshed_at = refreshed_at - interval '10 s' where session_id = $1`, [
-        session_id,
-      ]);
-    },
+    prepare: (victim, service) => changeSession(service, victim, `refreshed_at = refreshed_at - interval '10 s'`),
     act: async (victim, service) => {
       const { status } = await service.post('/auth/check-token', { body: { refresh_token: victim.predecessor } });
       if (status !== 401) throw new Error(`reuse was not found: ${status}`);
