@@ -9,8 +9,7 @@ import { changeSession, sessionRow } from '../support/session-rows';
 import { TcpProxy } from '../support/tcp-proxy';
 import { until } from '../support/until';
 
-const rounds = 40;
-const racers = 20;
+const [rounds, racers] = [40, 20];
 /** Number of sessions that share the rounds, so that each has many successors. */
 const racing = 5;
 
@@ -181,8 +180,10 @@ describe('refresh tokens on two instances', () => {
     const held = proxy.holdAnswerTo('previous_refresh_token_hash = refresh_token_hash');
     const second = rotated(other, login.refresh_token);
     await held;
-    // The grace period ends now, after the refresh arrived.
-    await changeSession(service, login, `refreshed_at = clock_timestamp() - interval '9.999 s'`);
+    // The grace period ends in 10 ms, after the refresh arrived.
+    await changeSession(service, login, `refreshed_at = clock_timestamp() - interval '9.99 s'`);
+    const isOver = `refreshed_at < now() - interval '10 s' as is_over`;
+    await until(async () => (await sessionRow(service, login, isOver))['is_over'] === true);
     proxy.release();
     expect((await second).refresh_token).toBe(refresh_token);
     expect(await stateOf(login)).toMatchObject(unharmed);
