@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import type { PoolClient } from 'pg';
 import type { LoginsRepository } from '../../src/auth/login/logins.repository';
 import { SessionsRepository } from '../../src/auth/sessions/sessions.repository';
 import type { ActivityNotes } from '../../src/auth/tokens/activity-notes.service';
 import { LiveLoginsRepository } from '../../src/auth/tokens/live-logins.repository';
 import type { LiveLoginsService } from '../../src/auth/tokens/live-logins.service';
 import type { Database } from '../../src/platform/database/database';
+import { inTransaction } from '../support/locks';
 import { explaining } from '../support/plans';
 import { type TestLogin, TestService } from '../support/service';
 import { ServiceProcess } from '../support/service-process';
@@ -71,7 +71,7 @@ describe('the activity of sessions', () => {
     it.each(['user_seen', 'sessions'])('skips a locked row of %s, and is recorded for all others', async (table) => {
       const [changed, free] = [await service.loginAs(), await service.loginAs()];
       for (const login of [changed, free]) await age(login, '1 hour');
-      await inTransaction(async (holder) => {
+      await inTransaction(service, async (holder) => {
         await holder.query(`select 1 from ${table} where user_id = $1 for update`, [changed.user_id]);
         const before = await rowOf(changed);
         expect(await isNoted(free, () => note(changed, free))).toBe(true);
@@ -92,18 +92,6 @@ describe('the activity of sessions', () => {
     });
   });
 
-  /** Runs work in a transaction of another connection, and rolls it back. */
-  async function inTransaction<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
-    const client = await service.sql.connect();
-    try {
-      await client.query('begin');
-      return await work(client);
-    } finally {
-      await client.query('rollback');
-      client.release();
-    }
-  }
-
   describe('in the tables', () => {
     const noteOf = ({ session_id, user_id }: Session) => [{ session_id, user_id, ago_ms: 0 }];
 
@@ -123,7 +111,7 @@ describe('the activity of sessions', () => {
         order by relname`;
       /** Returns the numbers of updated rows and of added index entries of both tables. */
       const writtenBy = (work: (database: Database) => Promise<unknown>) =>
-        inTransaction(async (client) => {
+        inTransaction(service, async (client) => {
           const read = async () =>
             (await client.query<{ rows: number; entries: number }>(written)).rows.flatMap(Object.values) as number[];
           // Includes updates that the connection has not reported yet.

@@ -57,9 +57,7 @@ describe('the refresh cookie in a real browser', () => {
   });
 
   let context: BrowserContext;
-  beforeEach(async () => {
-    context = await browser.newContext({ ignoreHTTPSErrors: true });
-  });
+  beforeEach(async () => void (context = await browser.newContext({ ignoreHTTPSErrors: true })));
   afterEach(() => context.close());
 
   const credentials = { login: adminEmail, password };

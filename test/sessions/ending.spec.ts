@@ -1,4 +1,4 @@
-import { lockWaits } from '../support/locks';
+import { inTransaction, lockWaits } from '../support/locks';
 import { addSessions } from '../support/many-sessions';
 import { password, type TestAnswer, type TestLogin, TestService } from '../support/service';
 import { changeSession, sessionRow } from '../support/session-rows';
@@ -144,12 +144,10 @@ describe('the end of sessions', () => {
     const left = await list(`user_id=${user_id}&active=true`);
     expect(left).toHaveLength(max);
     expect(idsOf(left)).toContain(last.session_id);
-    const events = await service.get(
-      `/audit/list?event_type=session.ended&actor_id=${user_id}&per_page=500`,
-      service.admin,
-    );
-    expect(events.body.items).toHaveLength(1 + 51);
-    for (const event of events.body.items) {
+    const filter = `event_type=session.ended&actor_id=${user_id}&per_page=500`;
+    const events = (await service.get(`/audit/list?${filter}`, service.admin)).body.items;
+    expect(events).toHaveLength(1 + 51);
+    for (const event of events) {
       const changes = { user_id: { before: user_id }, ended_reason: { after: 'replaced' } };
       expect(event).toMatchObject({ actor_id: user_id, changes });
       expect([seventh.session_id, last.session_id]).toContain(event.session_id);
@@ -203,22 +201,17 @@ describe('the end of sessions', () => {
       await service.rows(`update users set status = 'active' where user_id = any($1)`, [ids]);
       for (const user_id of ids) await addSessions(service, user_id, 20);
       const live = 'from sessions where user_id = any($1) and ended_at is null';
-      const holder = await service.sql.connect();
-      let answers: Promise<TestAnswer[]>;
-      try {
-        await holder.query('begin');
+      const answers: Promise<TestAnswer>[] = [];
+      await inTransaction(service, async (holder) => {
         await holder.query(`select 1 ${live} order by session_id ${order} limit 1 for update`, [ids]);
-        answers = Promise.all([
+        answers.push(
           service.delete('/auth/session/all?carrier_id=crowd', { token }),
           service.patch('/user/all?carrier_id=crowd', { token, body: { status: 'disabled' } }),
           service.delete('/auth/session/all?carrier_id=crowd&active=true', { token }),
-        ]);
+        );
         await lockWaits(service, 3);
-      } finally {
-        await holder.query('rollback');
-        holder.release();
-      }
-      expect((await answers).map(({ status }) => status)).toEqual([200, 200, 200]);
+      });
+      for (const answer of answers) expect((await answer).status).toBe(200);
       expect(await service.rows(`select 1 ${live}`, [ids])).toEqual([]);
     }
   });

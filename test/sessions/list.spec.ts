@@ -1,4 +1,5 @@
 import type { SessionsService } from '../../src/auth/sessions/sessions.service';
+import { inTransaction } from '../support/locks';
 import { addSessions } from '../support/many-sessions';
 import { password, type TestLogin, TestService } from '../support/service';
 import { until } from '../support/until';
@@ -57,10 +58,7 @@ describe('the list of sessions', () => {
       'Mozilla/5.0 (1.'.padEnd(10_000, '1.'),
       '<script>alert(1)</script>'.repeat(400),
       'Mozilla/5.0 (Linux; '.padEnd(10_000, 'Android '),
-      '(/'.repeat(5_000),
-      '\u00ff'.repeat(512),
-      '__proto__/1.0',
-      'constructor/1 toString',
+      ...['(/'.repeat(5_000), '\u00ff'.repeat(512), '__proto__/1.0', 'constructor/1 toString'],
     ];
     for (const [index, agent] of agents.entries()) {
       const { item, session } = await logIn(agent, headers, `192.0.2.${index + 1}`);
@@ -80,17 +78,9 @@ describe('the list of sessions', () => {
     const foreign = await service.loginAs({ carrier_id: 'c2' });
     const manager = await service.loginAs({ roles: ['carrier_administrator'] });
     const scoped = await service.loginAs({ user_type: 'system', roles: ['operator'], carrier_scope: ['c1'] });
-    for (const query of [
-      '',
-      'carrier_id=c2',
-      'carrier_id_like=c2_',
-      `session_id=${foreign.session_id}`,
-      `user_id=${foreign.user_id}`,
-      'user_type=system',
-      'active=true',
-      'ip_isnull=false',
-      'ended_reason_isnull=true',
-    ])
+    const filters = ['', 'carrier_id=c2', 'carrier_id_like=c2_', 'user_type=system', 'active=true', 'ip_isnull=false'];
+    const ids = [`session_id=${foreign.session_id}`, `user_id=${foreign.user_id}`];
+    for (const query of [...filters, ...ids, 'ended_reason_isnull=true'])
       for (const caller of [manager, user, scoped]) {
         const { body } = await service.get(`/auth/session/list?per_page=500&count=exact&${query}`, caller);
         const seen = (body.items as ShownSession[]).filter(({ user_id }) => user_id !== caller.user_id);
@@ -212,16 +202,11 @@ describe('the list of sessions', () => {
     const [locked = ''] = await add(1, times(200));
     const left = async () =>
       idsOf(await service.rows<ShownSession>('select session_id from sessions where user_id = $1', [user_id])).sort();
-    const client = await service.sql.connect();
-    try {
-      await client.query('begin');
+    await inTransaction(service, async (client) => {
       await client.query('select from sessions where session_id = $1 for update', [locked]);
       await service.inside<SessionsService>('SessionsService').removeOld();
       expect(await left()).toEqual([...kept, locked].sort());
-    } finally {
-      await client.query('rollback');
-      client.release();
-    }
+    });
     const job = `identifier = 'remove-old-sessions'`;
     const known = `select 1 as known from graphile_worker._private_known_crontabs where ${job}`;
     expect(await service.rows(known)).toEqual([{ known: 1 }]);

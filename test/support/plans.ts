@@ -61,6 +61,21 @@ export function sortQueries({ sorts }: Pick<ListSpec, 'sorts'>): string[] {
   );
 }
 
+/** Returns the plans of list requests and of their next pages, by query. */
+export async function plansOfLists(
+  queries: string[],
+  list: (parameters: Record<string, string>, plans: string[]) => Promise<{ next_cursor: string | null }>,
+): Promise<Record<string, string[]>> {
+  const all: Record<string, string[]> = {};
+  for (const query of queries) {
+    const plans: string[] = (all[query] = []);
+    const parameters = Object.fromEntries(new URLSearchParams(query));
+    const { next_cursor } = await list(parameters, plans);
+    if (next_cursor !== null) await list({ ...parameters, count: 'none', cursor: next_cursor }, plans);
+  }
+  return all;
+}
+
 /** Returns the queries with a plan that reads a whole table, except those of some parameters. */
 export function wholeTables(plans: Record<string, string[]>, table = '', except = /^$/): [string, string[]][] {
   return Object.entries(plans).filter(
