@@ -168,7 +168,8 @@ describe('revocations seen from another instance', () => {
       await end(ended);
       await caughtUp();
       await requests.cut();
-      expect([await statusOf(login), await statusOf(ended)]).toEqual([200, 503]);
+      await until(async () => (await statusOf(login)) === 200);
+      expect(await statusOf(ended)).toBe(503);
       await requests.restore();
       expect([await statusOf(login), await statusOf(ended)]).toEqual([200, 401]);
     });
