@@ -2,6 +2,7 @@ import { hash as hashBcrypt } from '@node-rs/bcrypt';
 import { Client } from 'pg';
 import { document } from '../support/document';
 import { mailedResetToken } from '../support/links';
+import { lockWaits } from '../support/locks';
 import { Authenticator, firstStep } from '../support/second-factors';
 import { password, type TestAnswer, TestService } from '../support/service';
 import { ServiceProcess } from '../support/service-process';
@@ -293,6 +294,27 @@ describe('a login with a second factor', () => {
     expect(codes([await step({ challenge: await firstStep(post, name), recovery_code })])).toEqual([
       'auth.invalid_second_factor',
     ]);
+  });
+
+  it('accepts a challenge once if two instances receive different recovery codes at the same time (M1)', async () => {
+    const { name, user_id, app } = await user();
+    const challenge = await firstStep(post, name);
+    const proofs = [await app.recoveryCode(), await app.recoveryCode()];
+    const client = new Client({ connectionString: service.config.DATABASE_URL });
+    await client.connect();
+    try {
+      await client.query('begin');
+      await client.query('select 1 from users where user_id = $1 for update', [user_id]);
+      const steps = [service, other].map((instance, index) =>
+        instance.post('/auth/second-factor', { body: { challenge, recovery_code: proofs[index] } }),
+      );
+      await lockWaits(service, 2);
+      await client.query('commit');
+      expect(codes(await Promise.all(steps)).sort()).toEqual([200, 'auth.challenge_invalid']);
+    } finally {
+      await client.end();
+    }
+    expect(await service.rows('select 1 from recovery_codes where user_id = $1', [user_id])).toHaveLength(1);
   });
 
   it.each([
