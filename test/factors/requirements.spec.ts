@@ -1,5 +1,6 @@
 import type { RememberedActorsService } from '../../src/auth/tokens/remembered-actors.service';
 import { enrolApp } from '../support/factors';
+import { lockWaits } from '../support/locks';
 import { Authenticator, firstStep } from '../support/second-factors';
 import { password, type TestAnswer, type TestLogin, TestService } from '../support/service';
 
@@ -193,6 +194,26 @@ describe('requirements about second factors', () => {
       expect((await again(token, { recovery_code })).status).toBe(200);
       expect((await again(token, { recovery_code })).body.code).toBe('auth.invalid_second_factor');
       expect(await secondsAgo(token)).toBeLessThan(60);
+    });
+
+    it('accepts no password from a user who enrols a second factor meanwhile (S24)', async () => {
+      const { token, user_id, session_id } = await service.loginAs();
+      await age(session_id);
+      const other = await service.sql.connect();
+      try {
+        await other.query('begin');
+        await other.query(`update users set second_factors = '{totp}' where user_id = $1`, [user_id]);
+        const answer = again(token, { password });
+        await lockWaits(service);
+        await other.query('commit');
+        expect((await answer).body).toMatchObject({
+          code: 'request.invalid',
+          errors: [{ pointer: '/password', code: 'field.not_allowed' }],
+        });
+      } finally {
+        other.release();
+      }
+      expect(await secondsAgo(token)).toBeGreaterThan(500);
     });
 
     it('requires exactly one proof, and a session that is live', async () => {
