@@ -208,6 +208,18 @@ describe('a link with which the owner of a mailbox undoes changes', () => {
     expect(outcome).toEqual([['phone'], ['of the thief']]);
   });
 
+  it('voids the recovery codes, which a thief may have renewed (R30)', async () => {
+    const { factor_id } = await enrolApp(service, user);
+    await service.rows('delete from one_time_tokens where user_id = $1', [user.user_id]);
+    expect((await changePassword(password, another)).status).toBe(204);
+    const link = await linkIn(/Subject: Your password was changed/);
+    const renewed = await service.post('/auth/factor/recovery-codes', user);
+    expect(renewed.body.recovery_codes).toHaveLength(10);
+    expect((await use(link)).status).toBe(204);
+    const { body } = await service.get(`/user/${user.user_id}/factor/list`, { token: admin() });
+    expect(body).toMatchObject({ items: [{ factor_id }], recovery_codes_left: 0 });
+  });
+
   it.each<[string, () => Promise<unknown>]>([
     [
       'its expiry',

@@ -1,6 +1,7 @@
 import { enrolApp } from '../support/factors';
 import { createKey } from '../support/keys';
 import { mailedResetToken } from '../support/links';
+import { partsOf } from '../support/mail-parts';
 import { password, type TestAnswer, type TestLogin, TestService } from '../support/service';
 
 const chosen = 'the owner chose this one';
@@ -142,6 +143,14 @@ describe('securing an account', () => {
     expect(await reads()).toBe(200);
   });
 
+  it('breaks links in the names of suspended API keys in the mail (I17)', async () => {
+    const user = await service.loginAs({ roles: ['integrator'] });
+    const { key_id } = await createKey(service, ['user:read'], { name: 'evil.test/a' }, user);
+    expect((await secure(user.user_id, { keys: 'suspend' }, service.admin)).status).toBe(200);
+    const { text } = partsOf((await service.mailbox.take(user.email, /secured/)).source);
+    expect(text).toContain(`evil·test·a (${key_id})`);
+  });
+
   it('keeps API keys if told to, and suspends none with more permissions than the caller (Z10)', async () => {
     const user = await service.loginAs({ user_type: 'system', roles: ['administrator'] });
     const machine = { token: (await createKey(service, ['role:manage', 'user:read'], {}, user)).key };
@@ -281,6 +290,8 @@ describe('securing an account', () => {
     const editor = await service.loginAs({ user_type: 'system', roles: ['editor'] });
     for (const caller of [key, editor]) expect(codeOf(await remove(own.factor_id, caller))).toBe('403 access.denied');
     expect((await remove(strange.factor_id)).status).toBe(204);
+    // A thief with a session may have renewed the recovery codes.
+    expect(await service.rows('select 1 from recovery_codes where user_id = $1', [user.user_id])).toEqual([]);
     expect(codeOf(await remove(strange.factor_id))).toBe('404 factor.not_found');
     expect((await service.get('/user', user)).status).toBe(401);
     await service.mailbox.take(user.email, /second factor was removed/);
