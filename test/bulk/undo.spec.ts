@@ -28,6 +28,7 @@ describe('the undo of bulk changes', () => {
 
   it.each([
     ['the status', { status: 'disabled' }],
+    ['the department', { department: 'Depot' }],
     ['the locale', { locale: 'fr' }],
     ['the time zone and the locale', { timezone: null, locale: null }],
     ['attributes', { attributes: { number: null, tier: 'gold' } }],
@@ -44,6 +45,7 @@ describe('the undo of bulk changes', () => {
       update users
       set
         status = case when name = 'r-2' then 'disabled' else status end,
+        department = case when name = 'r-1' then 'Works' end,
         locale = case when name in ('r-1', 'r-3') then 'de-AT' end, timezone = case when name = 'r-2' then 'UTC' end,
         allowed_ips = case when name = 'r-3' then '{10.0.0.0/8,2001:db8::/32}'::cidr[] else '{}' end,
         must_change_password = name = 'r-1', roles = case when name = 'r-4' then '{}' else roles end,
