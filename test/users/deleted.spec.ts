@@ -1,6 +1,6 @@
 import { eventCatalogue } from '../../src/audit/event-catalogue';
 import { type UserField, userFields, userFieldsWith } from '../../src/users/user-fields';
-import { type TestAnswer, type TestLogin, TestService } from '../support/service';
+import { password, type TestAnswer, type TestLogin, TestService } from '../support/service';
 import { tableNames } from '../support/tables';
 
 const fields = Object.entries<UserField>(userFields);
@@ -189,6 +189,23 @@ describe('deleted users', () => {
       expect(events.body.items.map(({ event_type }: { event_type: string }) => event_type)).toEqual(
         expect.arrayContaining(['user.created', 'user.purged']),
       );
+    });
+
+    it('leave no address of a login or failed login in any table (Z19)', async () => {
+      const ip = '198.51.100.77';
+      const user = await service.createUser();
+      for (const secret of [password, `${password}!`])
+        await service.post('/auth/login', { body: { login: user.name, password: secret }, ip });
+      const tables = async () => {
+        const found: string[] = [];
+        for (const name of await tableNames(service))
+          if ((await service.rows(`select 1 from ${name} t where t::text like $1`, [`%${ip}%`])).length > 0)
+            found.push(name);
+        return found;
+      };
+      expect(await tables()).toContain('public.events');
+      await remove(user.user_id, '?purge=true');
+      expect(await tables()).toEqual([]);
     });
 
     it('are erased from the filters of operations that found them, and from no other filter (Z19)', async () => {
