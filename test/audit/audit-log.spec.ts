@@ -323,7 +323,7 @@ describe('the audit log', () => {
       // Events of the future, because the first partition contains all others.
       await service.rows(`
         insert into events (event_type, actor_type, occurred_at)
-        select 'user.invited', 'system', now() + i * interval '31 days'
+        select 'user.invited', 'system', date_trunc('month', now()) + i * interval '1 month' + interval '1 day'
         from generate_series(2, 3) i`);
       const before = await log();
       for (const { name } of months)
