@@ -71,10 +71,15 @@ export class EventsRepository {
       month === null
         ? rawSql('true')
         : sql`occurred_at >= ${month.from}::timestamptz and occurred_at < ${month.until}::timestamptz`;
+    // The sessions of older logins are no longer stored.
     const session_ids = sql`array(
       select session_id
       from sessions
       where user_id = any(${user_ids}::uuid[])
+      union
+      select session_id
+      from events
+      where target_id = any(${user_ids}::uuid[]) and event_type = 'login.succeeded'
     )`;
     // A single list of ids uses the index on target_id; with OR, the planner reads the whole log.
     // Compare the target type too: an imported user may have the same id as another object.

@@ -194,8 +194,21 @@ describe('deleted users', () => {
     it('leave no address of a login or failed login in any table (Z19)', async () => {
       const ip = '198.51.100.77';
       const user = await service.createUser();
-      for (const secret of [password, `${password}!`])
-        await service.post('/auth/login', { body: { login: user.name, password: secret }, ip });
+      await service.post('/auth/login', { body: { login: user.name, password: `${password}!` }, ip });
+      const { body } = await service.post('/auth/login', { body: { login: user.name, password }, ip });
+      const refresh = (refresh_token: string) => service.post('/auth/check-token', { body: { refresh_token }, ip });
+      const next = await refresh(body.refresh_token);
+      await refresh(next.body.refresh_token);
+      expect((await refresh(body.refresh_token)).status).toBe(401);
+      await service.mailbox.take(user.email, /198\.51\.100\.77/);
+      await service.until(async () => (await service.rows('select from graphile_worker.jobs')).length === 0);
+      // Retention removes the session, whose events stay.
+      const long = `now() - interval '100 days'`;
+      await service.rows(`update sessions set last_seen_at = ${long}, ended_at = ${long} where user_id = $1`, [
+        user.user_id,
+      ]);
+      await service.inside('SessionsService').removeOld();
+      expect(await service.rows('select from sessions where user_id = $1', [user.user_id])).toEqual([]);
       const tables = async () => {
         const found: string[] = [];
         for (const name of await tableNames(service))
@@ -206,6 +219,8 @@ describe('deleted users', () => {
       expect(await tables()).toContain('public.events');
       await remove(user.user_id, '?purge=true');
       expect(await tables()).toEqual([]);
+      const changes = await service.rows('select from events where changes::text like $1', [`%${user.user_id}%`]);
+      expect(changes).toEqual([]);
     });
 
     it('are erased from the filters of operations that found them, and from no other filter (Z19)', async () => {

@@ -77,9 +77,9 @@ function challengeOf(code: ErrorCode, fresh_auth_seconds: number): string {
 }
 
 /**
- * Returns the path of a URL without the query and without the token of a mailed link, so that it
- * may be logged and shown (OWASP ASVS 14.2.1).
+ * Returns the path of a URL without the query and without the token of a link, so that it may be
+ * logged and shown (OWASP ASVS 14.2.1).
  */
 export function shownPath(url: string): string {
-  return (url.split('?')[0] ?? '').replace(/\/auth\/(reset|email)\/[^/]+/, '/auth/$1/{token}');
+  return (url.split('?')[0] ?? '').replace(/\/(auth\/reset|auth\/email|user\/export)\/[^/]+/, '/$1/{token}');
 }
