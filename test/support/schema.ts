@@ -1,7 +1,7 @@
-import type { Client } from 'pg';
+import type { ClientBase } from 'pg';
 
 /** Returns everything that a migration can create in a schema, one line each, sorted. */
-export async function describeSchema(client: Client, schema = 'public'): Promise<string[]> {
+export async function describeSchema(client: ClientBase, schema = 'public'): Promise<string[]> {
   const { rows } = await client.query<{ line: string }>(everything, [schema]);
   return rows.map(({ line }) => line);
 }
