@@ -31,9 +31,12 @@ export class Cluster {
     return this.env['DATABASE_URL'] as string;
   }
 
-  /** Starts another instance without waiting until it is ready. */
-  spawn(env: Record<string, string> = {}): ServiceProcess {
-    const instance = new ServiceProcess({ ...this.env, ...env });
+  /**
+   * Starts another instance without waiting until it is ready.
+   * @param output file descriptor for stdout and stderr; `env` then needs a PORT
+   */
+  spawn(env: Record<string, string> = {}, output?: number): ServiceProcess {
+    const instance = new ServiceProcess({ ...this.env, ...env }, output);
     this.processes.add(instance);
     return instance;
   }
