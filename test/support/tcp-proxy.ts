@@ -4,6 +4,8 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 /** A TCP proxy on 127.0.0.1 that can fail like a network. */
 export class TcpProxy {
   private readonly sockets = new Set<Socket>();
+  /** first message of each connection, by its two sockets */
+  private readonly openings = new Map<Socket[], string>();
   private server: Server | null = null;
   private port = 0;
   private frozen = false;
@@ -58,6 +60,16 @@ export class TcpProxy {
   }
 
   /**
+   * Freezes the open connections whose first message contains a text, and returns their number.
+   * New connections work.
+   */
+  freezeOpen(text: string): number {
+    const pairs = [...this.openings].filter(([, opening]) => opening.includes(text)).map(([pair]) => pair);
+    for (const socket of pairs.flat()) socket.pause();
+    return pairs.length;
+  }
+
+  /**
    * Forwards the next message with this text, but neither its response nor later messages. Resolves
    * when the server has responded.
    * @param after earlier text of the same connection, to identify it
@@ -90,6 +102,9 @@ export class TcpProxy {
     let held: (() => void) | null = null;
     let isAfter = false;
     const server = connect({ host: this.target.hostname, port: Number(this.target.port || 5432), noDelay: true });
+    const pair = [client, server];
+    client.once('data', (chunk) => this.openings.set(pair, chunk.toString('latin1')));
+    client.once('close', () => this.openings.delete(pair));
     for (const [from, to] of [
       [client, server],
       [server, client],
