@@ -17,26 +17,17 @@ interface Sent {
 }
 
 const seconds = 2;
-/** Attacks of neighbour-attacks.js. Each ends after `seconds`, or after `count` requests. */
-const attacks: [name: string, count: number][] = [
-  ['escapes', 400],
-  ['previews', 60],
-  ['deep lists', 200],
-  ['statements', 300],
-  ['unread exports', 4],
-  // Last: its operation outlives the attack.
-  ['poison bulk', 1],
-];
+/**
+ * Attacks of neighbour-attacks.js. Each ends after `seconds`, or after `count` requests.
+ * The operation of the last one outlives it.
+ */
+const attacks = {
+  ...{ escapes: 400, previews: 60, 'deep lists': 200, statements: 300, 'unread exports': 4, 'poison bulk': 1 },
+};
 /** Head start of an attack. */
 const aheadMs = 500;
 /** Maximum growth of the service, and of the private memory of the database processes for it. */
 const growthMaxMiB = { service: 300, database: 64 };
-const defaults = {
-  LOGIN_ATTEMPTS_PER_ADDRESS_PER_MINUTE: '30',
-  REQUESTS_PER_ADDRESS_PER_MINUTE: '600',
-  DATABASE_POOL_MAX: '4',
-};
-
 /** Operations of the neighbour that run in the background. */
 const unfinished = `
   select 1
@@ -58,16 +49,16 @@ describe('a hostile neighbour', () => {
     sql = new Client({ connectionString: cluster.databaseUrl });
     await sql.connect();
     const environment = {
-      DATABASE_URL: cluster.databaseUrl,
-      APP_SECRET: appSecret,
-      PUBLIC_URL: 'http://localhost:3000',
-      DATA_DIR: tmpdir(),
-      ACCESS_TOKEN_TTL_SECONDS: '3600',
+      ...{ DATABASE_URL: cluster.databaseUrl, APP_SECRET: appSecret, PUBLIC_URL: 'http://localhost:3000' },
+      ...{ DATA_DIR: tmpdir(), ACCESS_TOKEN_TTL_SECONDS: '3600' },
     };
     const size = { attackers: 10_300, neighbours: 15_000, pinned: false };
-    world = await createWorld(sql, environment, { ...size, seconds: seconds * (attacks.length + 1) });
+    world = await createWorld(sql, environment, { ...size, seconds: seconds * (Object.keys(attacks).length + 1) });
     // Roles that SQL inserts must exist before the service starts.
-    service = await cluster.start(defaults);
+    service = await cluster.start({
+      ...{ LOGIN_ATTEMPTS_PER_ADDRESS_PER_MINUTE: '30', REQUESTS_PER_ADDRESS_PER_MINUTE: '600' },
+      DATABASE_POOL_MAX: '4',
+    });
     load = fork(join(__dirname, '../../bench/paced-load.js'));
     attacker = fork(join(__dirname, '../../bench/neighbour-attacks.js'));
     await work('warm');
@@ -102,7 +93,7 @@ describe('a hostile neighbour', () => {
     );
   };
 
-  it.each(attacks)(
+  it.each(Object.entries(attacks))(
     'rejects no ordinary request of another carrier during the attack "%s" (F8)',
     async (name, count) => {
       const child = { pid: service.pid, exitCode: null };
