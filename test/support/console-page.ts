@@ -1,6 +1,78 @@
 import type { Locator, Page } from 'playwright-core';
 import { password } from './service';
 
+type Area = Page | Locator;
+type Text = string | RegExp;
+/** A text or an element that a page shows. */
+export type Shown = Text | Locator;
+
+/** Waits until an area shows texts, or elements are visible. */
+export async function sees(area: Area, ...shown: Shown[]): Promise<void> {
+  for (const one of shown) {
+    const isText = typeof one === 'string' || one instanceof RegExp;
+    await (isText ? area.getByText(one).first() : one).waitFor();
+  }
+}
+
+/** Clicks a button, and waits until the page shows texts or elements. */
+export async function click(area: Area, name: Text, ...shown: Shown[]): Promise<void> {
+  await area.getByRole('button', { name }).click();
+  await sees('page' in area ? area.page() : area, ...shown);
+}
+
+/** Clicks a button of the open dialog, and waits until the page shows texts or elements. */
+export function confirm(page: Page, name: Text, ...shown: Shown[]): Promise<void> {
+  return click(page.getByRole('dialog'), name, ...shown);
+}
+
+/** Follows a link, and waits until the page shows texts or elements. */
+export async function follow(area: Area, name: Text, ...shown: Shown[]): Promise<void> {
+  await area.getByRole('link', { name }).click();
+  await sees('page' in area ? area.page() : area, ...shown);
+}
+
+/** Fills in fields by their labels. */
+export async function fill(area: Area, values: Record<string, string>): Promise<void> {
+  for (const [label, value] of Object.entries(values)) await area.getByLabel(label).fill(value);
+}
+
+/** Fills in fields, clicks a button, and waits until the page shows texts or elements. */
+export async function submit(
+  area: Area,
+  values: Record<string, string>,
+  button: Text,
+  ...shown: Shown[]
+): Promise<void> {
+  await fill(area, values);
+  await click(area, button, ...shown);
+}
+
+/** Opens a menu by its button, and chooses an item. */
+export async function choose(page: Page, menu: Text, item: Text): Promise<void> {
+  await click(page, menu);
+  await page.getByRole('menuitem', { name: item }).click();
+}
+
+/** Returns the input with a label. A list of suggestions can have the same label. */
+export function inputOf(area: Area, label: string): Locator {
+  return area.getByLabel(label, { exact: true }).and(area.locator('input'));
+}
+
+/** Returns the input with a label if it is marked as wrong. */
+export function faultyInput(area: Area, label: string): Locator {
+  return area.getByLabel(label).and(area.locator('input[aria-invalid=true]'));
+}
+
+/** Returns the link with a name. */
+export function linkOf(area: Area, name: Text): Locator {
+  return area.getByRole('link', { name });
+}
+
+/** Returns an open dialog. */
+export function dialogOf(page: Page, name: Text): Locator {
+  return page.getByRole('dialog', { name });
+}
+
 /** Returns the heading of a page. */
 export function headingOf(page: Page, name: string): Locator {
   return page.getByRole('heading', { level: 1, name, exact: true });
@@ -20,7 +92,7 @@ export function userMenu(page: Page): Locator {
 export async function logOut(page: Page): Promise<void> {
   await userMenu(page).click();
   await page.getByRole('menuitem', { name: 'Log out' }).click();
-  await page.getByText('You are logged out.').waitFor();
+  await sees(page, 'You are logged out.');
 }
 
 /** Switches the language of the console from English to German. */
@@ -31,7 +103,7 @@ export async function switchToGerman(page: Page): Promise<void> {
 
 /** Returns the dialog in which a user logs in again after the end of the session. */
 export function loginAgainDialog(page: Page): Locator {
-  return page.getByRole('dialog', { name: 'Log in again' });
+  return dialogOf(page, 'Log in again');
 }
 
 /** Logs in again in the dialog, which keeps the page below it. */
@@ -44,5 +116,12 @@ export async function logInAgain(page: Page): Promise<void> {
 
 /** Returns the dialog that asks for a fresh authentication. */
 export function freshAuthenticationDialog(page: Page): Locator {
-  return page.getByRole('dialog', { name: 'Confirm your identity' });
+  return dialogOf(page, 'Confirm your identity');
+}
+
+/** Enters the password in the dialog that asks for a fresh authentication. */
+export async function proveIdentity(page: Page, secret = password): Promise<void> {
+  const dialog = freshAuthenticationDialog(page);
+  await dialog.getByLabel('Password', { exact: true }).fill(secret);
+  await click(dialog, 'Continue');
 }

@@ -5,7 +5,7 @@ import type { UserResponse } from '../../src/users/users.dto';
 import { faultsOf } from './accessibility';
 import { openBrowser } from './browser';
 import { freePort } from './built-program';
-import { userMenu } from './console-page';
+import { sees, type Shown, userMenu } from './console-page';
 import { desktop } from './screens';
 import { adminEmail, password, TestService } from './service';
 import { WebSite } from './web-site';
@@ -34,7 +34,9 @@ export class Console {
     const port = await freePort();
     const origin = `http://${this.host}:${port}`;
     const listening = { PORT: this.isProxied ? '0' : String(port) };
-    this.service = await TestService.start({ PUBLIC_URL: origin, ...listening, ...this.env });
+    // The administrator logs in once per test.
+    const settings = { PUBLIC_URL: origin, SESSIONS_PER_USER_MAX: '1000', ...listening, ...this.env };
+    this.service = await TestService.start(settings);
     const path = this.service.config.BASE_PATH;
     this.url = origin + path;
     if (this.isProxied)
@@ -56,29 +58,35 @@ export class Console {
 
   /** Opens a page of the console in a new browser profile. */
   async open(path = '/', options: BrowserContextOptions = {}): Promise<Page> {
-    const context = await this.browser.newContext({
-      viewport: desktop,
-      locale: 'en-GB',
-      reducedMotion: 'reduce',
-      ...options,
-    });
-    this.contexts.push(context);
-    await context.addInitScript(
-      `addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI, sample }) =>
-         console.error('${violationMark}', violatedDirective, blockedURI, sample))`,
-    );
-    context.on('page', (page) => this.watch(page));
-    const page = await context.newPage();
+    const page = await this.newPage(options);
     await page.goto(this.at(path));
     return page;
   }
 
-  /** Opens a page in a new browser profile and logs in, by default as the administrator. */
+  /**
+   * Opens a page in a new browser profile that has a session, by default of the administrator. Sets
+   * the cookie of the session without the login page.
+   */
   async login(login = adminEmail, path = '/', options: BrowserContextOptions = {}): Promise<Page> {
-    const page = await this.open(path, options);
-    await this.fillLogin(page, login);
+    const page = await this.newPage(options);
+    const answer = await page.context().request.post(`${this.url}/auth/login`, {
+      data: { login, password, transport: 'cookie' },
+      headers: { 'sec-fetch-site': 'same-origin' },
+    });
+    if (!answer.ok()) throw new Error(`login of ${login}: ${await answer.text()}`);
+    await page.goto(this.at(path));
     await userMenu(page).waitFor();
     return page;
+  }
+
+  /** Creates a user, and opens a page in a new browser profile that has a session of this user. */
+  async loginAs(
+    fields: Record<string, unknown>,
+    path = '/',
+    options: BrowserContextOptions = {},
+  ): Promise<{ page: Page; user_id: string; name: string; email: string }> {
+    const user = await this.service.createUser(fields);
+    return { ...user, page: await this.login(user.name, path, options) };
   }
 
   /** Fills in the login page and sends it. */
@@ -86,6 +94,18 @@ export class Console {
     await page.getByLabel('User name or e-mail address').fill(login);
     await page.getByLabel('Password', { exact: true }).fill(secret);
     await page.getByRole('button', { name: 'Log in', exact: true }).click();
+  }
+
+  /** Logs in on the login page, and waits until the page shows texts or elements. */
+  async logInOn(page: Page, login: string, ...shown: Shown[]): Promise<void> {
+    await this.fillLogin(page, login);
+    await sees(page, ...shown);
+  }
+
+  /** Opens another page of the console, and waits until it shows texts or elements. */
+  async goto(page: Page, path: string, ...shown: Shown[]): Promise<void> {
+    await page.goto(this.at(path));
+    await sees(page, ...shown);
   }
 
   /** Returns a user as the administrator reads it over the API. */
@@ -112,6 +132,22 @@ export class Console {
   async closePages(): Promise<void> {
     for (const context of this.contexts.splice(0)) await context.close();
     expect(this.faults.splice(0)).toEqual([]);
+  }
+
+  private async newPage(options: BrowserContextOptions): Promise<Page> {
+    const context = await this.browser.newContext({
+      viewport: desktop,
+      locale: 'en-GB',
+      reducedMotion: 'reduce',
+      ...options,
+    });
+    this.contexts.push(context);
+    await context.addInitScript(
+      `addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI, sample }) =>
+         console.error('${violationMark}', violatedDirective, blockedURI, sample))`,
+    );
+    context.on('page', (page) => this.watch(page));
+    return context.newPage();
   }
 
   private watch(page: Page): void {
