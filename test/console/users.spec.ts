@@ -1,153 +1,136 @@
 import type { Page } from 'playwright-core';
 import { expectAccessible, screenshot, useConsole } from '../support/console';
-import { freshAuthenticationDialog, switchToGerman } from '../support/console-page';
-import { desktop, phone } from '../support/screens';
-import { addManyUsers } from '../support/many-users';
-import { Authenticator } from '../support/second-factors';
+import {
+  choose,
+  click,
+  confirm,
+  dialogOf,
+  faultyInput,
+  fill,
+  follow,
+  headingOf,
+  linkOf,
+  proveIdentity,
+  sees,
+  type Shown,
+  submit,
+  switchToGerman,
+} from '../support/console-page';
 import { loginFrom } from '../support/device-logins';
-import { password } from '../support/service';
+import { enrolApp } from '../support/factors';
+import { createKey } from '../support/keys';
+import { addManyUsers } from '../support/many-users';
+import { desktop, phone } from '../support/screens';
+import { Authenticator } from '../support/second-factors';
 
 describe('users in the console', () => {
   const subject = useConsole({ LOCKOUT_THRESHOLD: '2', LOCKOUT_FIRST_SECONDS: '600' });
-  const save = (page: Page) => page.getByRole('button', { name: 'Save changes' }).click();
-  const tab = (page: Page, name: string) => page.getByRole('tab', { name }).click();
-  const act = async (page: Page, name: string, action: string) => {
-    await page.getByRole('button', { name: `Actions for ${name}` }).click();
-    await page.getByRole('menuitem', { name: action }).click();
+  const tab = async (page: Page, name: string, ...shown: Shown[]) => {
+    await page.getByRole('tab', { name }).click();
+    await sees(page, ...shown);
   };
-  const confirm = (page: Page, name: string) => page.getByRole('dialog').getByRole('button', { name }).click();
+  const patch = (user_id: string, body: object) =>
+    subject.service.patch(`/user/${user_id}`, { token: subject.service.admin.token, body });
 
-  it('creates a user who is invited by mail, and says at the field what is wrong', async () => {
+  it('creates and invites a user, once although a response is lost, and hides the list from others (F12)', async () => {
     const page = await subject.login(undefined, '/users');
-    await page.getByRole('button', { name: 'New user' }).click();
-    const dialog = page.getByRole('dialog', { name: 'New user' });
+    const sent: { key: string | undefined; body: string | null }[] = [];
+    await page.route('**/user/create', async (route) => {
+      sent.push({ key: route.request().headers()['idempotency-key'], body: route.request().postData() });
+      const response = await route.fetch();
+      // The second request creates the user.
+      if (sent.length === 2) await route.abort();
+      else await route.fulfill({ response });
+    });
+    const dialog = dialogOf(page, 'New user');
     const focused = dialog.getByRole('textbox', { name: 'User name' }).and(page.locator(':focus'));
-    await focused.waitFor();
+    await click(page, 'New user', focused);
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'hidden' });
-    await page.getByRole('button', { name: 'New user' }).click();
-    await focused.waitFor();
-    await dialog.getByLabel('User name').fill('a b');
-    await dialog.getByLabel('E-mail address').fill('grace@example.com');
-    await dialog.getByLabel('First name').fill('Grace');
+    await click(page, 'New user', focused);
+    await fill(dialog, { 'User name': 'a b', 'E-mail address': 'grace@example.com', 'First name': 'Grace' });
     await dialog.getByLabel('Carrier', { exact: true }).fill('c1');
     await expectAccessible(page);
-    await dialog.getByRole('button', { name: 'Create and invite' }).click();
-    await dialog.getByRole('textbox', { name: 'User name' }).and(page.locator('[aria-invalid=true]')).waitFor();
-    await dialog.getByLabel('User name').fill('grace');
-    await dialog.getByRole('button', { name: 'Create and invite' }).click();
-    await page.getByRole('heading', { name: 'grace', level: 1 }).waitFor();
+    await click(dialog, 'Create and invite', faultyInput(dialog, 'User name'));
+    await submit(dialog, { 'User name': 'grace' }, 'Create and invite', 'The service cannot be reached');
+    await click(dialog, 'Create and invite', headingOf(page, 'grace'));
+    const [rejected, created] = sent;
+    expect(sent).toEqual([{ ...rejected, key: expect.stringMatching(/^\w{16,}$/) }, created, created]);
+    expect(created?.key).not.toBe(rejected?.key);
+    const { body } = await subject.service.get('/user/list?name=grace&count=exact', subject.service.admin);
+    expect(body.total).toEqual({ value: 1, relation: 'eq' });
     expect((await subject.service.mailbox.take('grace@example.com')).token).not.toBeNull();
-    await page.getByRole('button', { name: 'Why can this user not log in?' }).click();
+    await click(page, 'Why can this user not log in?');
     await page.getByRole('heading', { name: 'The user has not set a password yet' }).waitFor();
-    await page.getByRole('button', { name: 'Send an invitation' }).click();
+    await click(page, 'Send an invitation');
     expect((await subject.service.mailbox.take('grace@example.com')).token).not.toBeNull();
+    const { page: other } = await subject.loginAs({}, '/users');
+    await headingOf(other, 'Page not found').waitFor();
   });
 
-  it('hides the list from users without permission', async () => {
-    const { name } = await subject.service.createUser();
-    const page = await subject.login(name);
-    await page.goto(subject.at('/users'));
-    await page.getByRole('heading', { name: 'Page not found' }).waitFor();
-  });
-
-  it('says in German too what is wrong with a field', async () => {
-    const { user_id } = await subject.service.createUser();
-    const page = await subject.login(undefined, `/users/${user_id}`);
-    await switchToGerman(page);
-    await page.getByLabel('Zeitzone').fill('Mars/Olympus');
-    await page.getByRole('button', { name: 'Änderungen speichern' }).click();
-    await page.getByText('muss eine Zeitzone wie Europe/Vienna sein').waitFor();
-  });
-
-  it('filters, searches and sorts, and keeps that in the URL', async () => {
-    await Promise.all([
-      subject.service.createUser({
-        name: 'lovelace',
-        email: 'ada@example.com',
-        first_name: 'Ada',
-        last_name: 'Lovelace',
-        roles: ['carrier_user'],
-        attributes: { tier: 'gold' },
-      }),
-      subject.service.createUser({
-        name: 'hopper',
-        email: 'hopper@example.com',
-        first_name: 'Grace',
-        last_name: 'Hopper',
-        carrier_id: 'navy',
-      }),
-    ]);
+  it('filters, searches and sorts the list, and keeps that in the URL', async () => {
+    const lovelace = { name: 'lovelace', email: 'ada@example.com', first_name: 'Ada', last_name: 'Lovelace' };
+    const hopper = { name: 'hopper', email: 'hopper@example.com', first_name: 'Grace', last_name: 'Hopper' };
+    await subject.service.createUser({ ...lovelace, roles: ['carrier_user'], attributes: { tier: 'gold' } });
+    await subject.service.createUser({ ...hopper, carrier_id: 'navy' });
+    const gone = (name: string) => linkOf(page, name).waitFor({ state: 'detached' });
+    const addFilter = async (field: string, values: Record<string, string>) => {
+      await click(page, 'Add filter');
+      await page.getByRole('combobox', { name: 'Field' }).fill(field);
+      await page.getByRole('option', { name: field }).click();
+      await fill(page, values);
+    };
     const page = await subject.login(undefined, '/users');
-    await page.getByRole('link', { name: 'lovelace' }).waitFor();
+    await linkOf(page, 'lovelace').waitFor();
     await expectAccessible(page);
     await screenshot(page, 'users');
     await screenshot(page, 'users-phone', { viewport: phone });
     await page.setViewportSize(desktop);
-    await page.getByRole('button', { name: 'Add filter' }).click();
-    await page.getByRole('combobox', { name: 'Field' }).click();
-    await page.getByRole('option', { name: 'Carrier' }).click();
-    await page.getByLabel('Value').fill('navy');
-    await page.getByRole('button', { name: 'Apply' }).click();
-    await page.getByRole('link', { name: 'lovelace' }).waitFor({ state: 'detached' });
+    await addFilter('Carrier', { Value: 'navy' });
+    await click(page, 'Apply');
+    await gone('lovelace');
     expect(page.url()).toBe(subject.at('/users?carrier_id_like=navy'));
     await page.reload();
-    await page.getByRole('link', { name: 'hopper' }).waitFor();
+    await linkOf(page, 'hopper').waitFor();
     await page.locator('th').filter({ hasText: 'E-mail address' }).press('Enter');
-    await page.waitForURL(subject.at('/users?carrier_id_like=navy&order_by=email&order_dir=asc'));
-    await page.getByRole('link', { name: 'hopper' }).click();
-    await page.getByRole('main').getByRole('link', { name: 'Users' }).click();
-    await page.waitForURL(subject.at('/users?carrier_id_like=navy&order_by=email&order_dir=asc'));
+    const sorted = subject.at('/users?carrier_id_like=navy&order_by=email&order_dir=asc');
+    await page.waitForURL(sorted);
+    await follow(page, 'hopper');
+    await follow(page.getByRole('main'), 'Users');
+    await page.waitForURL(sorted);
     await page.getByRole('checkbox', { name: 'Select hopper' }).check();
-    const link = page.getByRole('link', { name: 'Change selected' });
-    expect(await link.getAttribute('href')).toMatch(/\/users\/bulk\?user_id_in=[0-9a-f-]{36}$/);
-    await page
-      .getByRole('button', { name: /^Carrier contains navy/ })
-      .first()
-      .click();
+    const selected = await linkOf(page, 'Change selected').getAttribute('href');
+    expect(selected).toMatch(/\/users\/bulk\?user_id_in=[0-9a-f-]{36}$/);
+    const filter = page.getByRole('button', { name: /^Carrier contains navy/ }).first();
+    await filter.click();
     await page.getByRole('combobox', { name: 'Field' }).press('ArrowDown');
     await page.getByRole('option', { name: 'User name' }).waitFor();
     await page.keyboard.press('Escape');
     await page.getByRole('option', { name: 'User name' }).waitFor({ state: 'hidden' });
     await page.getByRole('combobox', { name: 'Condition' }).selectOption('is one of');
-    await page.getByLabel('Value').fill('navy\nc1');
-    await page.getByRole('button', { name: 'Apply' }).click();
-    await page.getByRole('link', { name: 'lovelace' }).waitFor();
+    await submit(page, { Value: 'navy\nc1' }, 'Apply', linkOf(page, 'lovelace'));
     expect(page.url()).toBe(subject.at('/users?order_by=email&order_dir=asc&carrier_id_in=navy%2Cc1'));
-    await page.getByRole('button', { name: 'Add filter' }).click();
-    await page.getByRole('combobox', { name: 'Field' }).fill('Attribute');
-    await page.getByRole('option', { name: 'Attribute' }).click();
+    await addFilter('Attribute', {});
     await page.keyboard.press('Escape');
-    await page.locator('button:focus').getByText('Add filter').waitFor();
-    await page.getByRole('button', { name: 'Add filter' }).click();
-    await page.getByRole('combobox', { name: 'Field' }).fill('Attribute');
-    await page.getByRole('option', { name: 'Attribute' }).click();
-    await page.getByLabel('Name of the attribute').fill('tier');
-    await page.getByLabel('Value').fill('gold');
-    await page.getByRole('button', { name: 'Apply' }).click();
-    await page.getByRole('link', { name: 'hopper' }).waitFor({ state: 'detached' });
+    await sees(page.locator('button:focus'), 'Add filter');
+    await addFilter('Attribute', { 'Name of the attribute': 'tier', Value: 'gold' });
+    await click(page, 'Apply');
+    await gone('hopper');
     await page.getByRole('button', { name: 'Remove Attribute tier is gold' }).waitFor();
-    await page.goto(subject.at('/users?user_id=unknown'));
-    await page.getByText('user_id: must be a UUID').waitFor();
-    await page.getByRole('button', { name: 'Clear all' }).click();
-    await page.getByRole('link', { name: 'hopper' }).waitFor();
+    await subject.goto(page, '/users?user_id=unknown', 'user_id: must be a UUID');
+    await click(page, 'Clear all', linkOf(page, 'hopper'));
     await page.getByRole('searchbox', { name: 'Search users' }).fill('love');
-    await page.getByRole('link', { name: 'hopper' }).waitFor({ state: 'detached' });
+    await gone('hopper');
     await page.getByRole('radiogroup', { name: 'Show' }).getByText('Invited').click();
-    await page.getByText('Nothing matches').waitFor();
+    await sees(page, 'Nothing matches');
     expect(page.url()).toBe(subject.at('/users?q=love&status=invited'));
   });
 
   it('sends only changed fields, and shows both versions when another user saved first', async () => {
-    const { user_id, name } = await subject.service.createUser({ first_name: 'Ada', job_title: 'Clerk' });
+    const { user_id } = await subject.service.createUser({ first_name: 'Ada', job_title: 'Clerk' });
     const page = await subject.login(undefined, `/users/${user_id}`);
-    await page.getByLabel('First name').fill('Augusta');
-    await page.getByLabel('Job title').fill('Engineer');
-    await page.getByLabel('Department').fill('Dispatch');
-    await subject.service.patch(`/user/${user_id}`, {
-      token: subject.service.admin.token,
-      body: { job_title: 'Director', last_name: 'King' },
-    });
+    await fill(page, { 'First name': 'Augusta', 'Job title': 'Engineer', Department: 'Dispatch' });
+    await patch(user_id, { job_title: 'Director', last_name: 'King' });
     await expectAccessible(page);
     await screenshot(page, 'user-data');
     const field = page.getByLabel('Allowed addresses').and(page.locator('input'));
@@ -155,73 +138,74 @@ describe('users in the console', () => {
     const buttons = page.getByRole('button', { name: 'Save changes' }).locator('..');
     const [top, bar] = [await field.boundingBox(), await buttons.boundingBox()];
     expect((top?.y ?? 0) + (top?.height ?? 0)).toBeLessThan(bar?.y ?? 0);
-    await save(page);
-    const dialog = page.getByRole('dialog', { name: 'Someone else changed this user' });
-    await dialog
-      .getByRole('radiogroup', { name: 'Job title' })
-      .getByRole('radio', { name: /^Saved version/ })
-      .click();
+    await click(page, 'Save changes');
+    const dialog = dialogOf(page, 'Someone else changed this user');
+    const titles = dialog.getByRole('radiogroup', { name: 'Job title' });
+    await titles.getByRole('radio', { name: /^Saved version/ }).click();
     await expectAccessible(page);
-    await dialog.getByRole('button', { name: 'Save my choice' }).click();
-    await dialog.waitFor({ state: 'hidden' });
-    await page.getByText('The changes are saved.').waitFor();
-    expect(await subject.userOf(user_id)).toMatchObject({
-      first_name: 'Augusta',
-      last_name: 'King',
-      job_title: 'Director',
-      department: 'Dispatch',
-    });
+    await click(dialog, 'Save my choice', 'The changes are saved.');
+    const saved = { first_name: 'Augusta', last_name: 'King', job_title: 'Director', department: 'Dispatch' };
+    expect(await subject.userOf(user_id)).toMatchObject(saved);
     await tab(page, 'Roles');
     await page.getByRole('checkbox', { name: 'carrier_user', exact: true }).check();
-    await save(page);
+    await click(page, 'Save changes');
     await tab(page, 'History');
-    await page.getByRole('tabpanel', { name: 'History' }).getByText('Augusta').waitFor();
-    await page.getByRole('tabpanel', { name: 'History' }).getByText('carrier_user').waitFor();
+    await sees(page.getByRole('tabpanel', { name: 'History' }), 'Augusta', 'carrier_user');
     await expectAccessible(page);
-    expect((await subject.userOf(user_id)).name).toBe(name);
+    await tab(page, 'Data');
+    await switchToGerman(page);
+    await submit(page, { Zeitzone: 'Mars/Olympus' }, 'Änderungen speichern');
+    await sees(page, 'muss eine Zeitzone wie Europe/Vienna sein');
+  });
+
+  it('resolves a conflict of attributes that are named like inherited object keys (I4)', async () => {
+    const { user_id } = await subject.service.createUser({ attributes: { toString: 'x' } });
+    const page = await subject.login(undefined, `/users/${user_id}`);
+    await fill(page, { 'First name': 'Ada', Attributes: '' });
+    expect((await patch(user_id, { last_name: '2026-99-99T99:99:99Z' })).status).toBe(200);
+    await click(page, 'Save changes');
+    const versions = dialogOf(page, 'Someone else changed this user');
+    await sees(versions, '2026-99-99T99:99:99Z');
+    await click(versions, 'Save my choice');
+    await versions.waitFor({ state: 'hidden' });
+    expect(await subject.userOf(user_id)).toMatchObject({ first_name: 'Ada', attributes: {} });
   });
 
   it('returns to the page of the list, and asks before it discards unsaved changes', async () => {
     await addManyUsers(subject.service, 30, 'pages');
     const page = await subject.login(undefined, '/users?carrier_id=pages&order_by=name&order_dir=asc');
-    await page.getByRole('button', { name: 'Next' }).click();
-    await page.getByRole('link', { name: 'pages-9', exact: true }).click();
-    await page.getByLabel('First name').fill('Ada');
+    const last = page.getByRole('link', { name: 'pages-9', exact: true });
+    await click(page, 'Next');
+    await last.click();
+    await fill(page, { 'First name': 'Ada' });
     await tab(page, 'Roles');
     await page.goBack();
-    const dialog = page.getByRole('dialog', { name: 'Discard changes?' });
-    await dialog.getByRole('button', { name: 'Keep editing' }).click();
+    const dialog = dialogOf(page, 'Discard changes?');
+    await click(dialog, 'Keep editing');
     await tab(page, 'Data');
     expect(await page.getByLabel('First name').inputValue()).toBe('Ada');
     await page.goBack();
     await expectAccessible(page);
-    await dialog.getByRole('button', { name: 'Discard changes' }).click();
-    await page.getByRole('link', { name: 'pages-9', exact: true }).waitFor();
+    await click(dialog, 'Discard changes', last);
   });
 
   it('disables, enables, deletes and restores a user, and asks for a fresh authentication (S24)', async () => {
     const { user_id, name } = await subject.service.createUser({ roles: ['carrier_user'] });
     const page = await subject.login(undefined, `/users/${user_id}`);
-    await act(page, name, 'Disable');
-    await confirm(page, 'Disable');
-    await page.getByText('The user is disabled').waitFor();
-    const prove = async () => {
-      const dialog = freshAuthenticationDialog(page);
-      await dialog.getByLabel('Password', { exact: true }).fill(password);
-      await dialog.getByRole('button', { name: 'Continue' }).click();
-    };
+    const act = (action: string) => choose(page, `Actions for ${name}`, action);
+    await act('Disable');
+    await confirm(page, 'Disable', 'The user is disabled');
     await subject.ageAuthentication(subject.service.admin.user_id);
-    await act(page, name, 'Enable');
-    await prove();
+    await act('Enable');
+    await proveIdentity(page);
     await page.getByText('The user is disabled').waitFor({ state: 'hidden' });
-    await act(page, name, 'Delete');
-    await confirm(page, 'Delete');
-    await page.getByText('The user is deleted').waitFor();
-    await page.goto(subject.at('/users?deleted=true'));
+    await act('Delete');
+    await confirm(page, 'Delete', 'The user is deleted');
+    await subject.goto(page, '/users?deleted=true');
     await subject.ageAuthentication(subject.service.admin.user_id);
-    await act(page, name, 'Restore');
-    await prove();
-    await page.getByRole('link', { name }).waitFor({ state: 'detached' });
+    await act('Restore');
+    await proveIdentity(page);
+    await linkOf(page, name).waitFor({ state: 'detached' });
     expect(await subject.userOf(user_id)).toMatchObject({ status: 'active', deleted_at: null });
   });
 
@@ -237,15 +221,15 @@ describe('users in the console', () => {
     await page.keyboard.press('Escape');
     await page.getByRole('menuitem').first().waitFor({ state: 'detached' });
     await focusedButton.waitFor();
-    await act(page, name, 'Delete permanently');
+    await choose(page, `Actions for ${name}`, 'Delete permanently');
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await focusedButton.waitFor();
     await page.keyboard.press('Enter');
     await page.getByRole('menuitem', { name: 'Delete permanently' }).click();
-    await page.getByLabel(`Type ${name} to confirm`).fill(name);
+    await fill(page, { [`Type ${name} to confirm`]: name });
     await confirm(page, 'Delete permanently');
-    await page.getByRole('link', { name }).waitFor({ state: 'detached' });
+    await linkOf(page, name).waitFor({ state: 'detached' });
     expect(await subject.service.rows('select user_id from users where user_id = $1', [user_id])).toEqual([]);
   });
 
@@ -255,14 +239,12 @@ describe('users in the console', () => {
       await subject.service.post('/auth/login', { body: { login: name, password: 'not the right password' } });
     const page = await subject.login(undefined, `/users/${user_id}?tab=login`);
     await page.getByRole('heading', { name: 'The account is locked' }).waitFor();
-    await page.getByRole('heading', { name: 'Logins are limited to some addresses' }).waitFor();
-    await page.getByText('Wrong password').first().waitFor();
+    await sees(page, page.getByRole('heading', { name: 'Logins are limited to some addresses' }), 'Wrong password');
     await expectAccessible(page);
     await screenshot(page, 'user-login-check');
-    await page.getByRole('button', { name: 'Unlock' }).click();
-    await page.getByRole('heading', { name: 'Nothing prevents this login' }).waitFor();
+    await click(page, 'Unlock', page.getByRole('heading', { name: 'Nothing prevents this login' }));
     await subject.service.login(name);
-    await page.getByRole('button', { name: 'Send a password link' }).click();
+    await click(page, 'Send a password link');
     await subject.service.mailbox.take(`${name}@example.com`);
   });
 
@@ -272,22 +254,57 @@ describe('users in the console', () => {
       await loginFrom(subject.service, user.name, device, '127.0.0.1');
     await Authenticator.enrol((text, values) => subject.service.rows(text, values), user.user_id);
     const page = await subject.login(undefined, `/users/${user.user_id}?tab=sessions`);
-    await page.getByText('2 in total').waitFor();
+    await sees(page, '2 in total');
     await expectAccessible(page);
-    await page
-      .getByRole('button', { name: /^End session of/ })
-      .first()
-      .click();
-    await confirm(page, 'End session');
-    await page.getByText('1 in total').waitFor();
-    await page.getByRole('button', { name: 'End all sessions' }).click();
-    await confirm(page, 'End sessions');
-    await page.getByText('No live sessions').waitFor();
-    await tab(page, 'Second factors');
-    await page.getByText('Authenticator app').waitFor();
+    const end = page.getByRole('button', { name: /^End session of/ });
+    await end.first().click();
+    await confirm(page, 'End session', '1 in total');
+    await click(page, 'End all sessions');
+    await confirm(page, 'End sessions', 'No live sessions');
+    await tab(page, 'Second factors', 'Authenticator app');
     await expectAccessible(page);
-    await page.getByRole('button', { name: 'Reset second factors' }).click();
-    await confirm(page, 'Reset');
-    await page.getByText('No second factor').waitFor();
+    await click(page, 'Reset second factors');
+    await confirm(page, 'Reset', 'No second factor');
+  });
+
+  it('secures an account from the user menu, with the choice of factors and API keys (R40)', async () => {
+    const { service } = subject;
+    const lists = async (token: string) => (await service.get('/user/list?count=none', { token })).status;
+    await service.rows(`insert into roles (name, user_types, permissions)
+      values ('integrator', '{carrier}', '{key:manage,user:read}')`);
+    const user = await service.loginAs({ roles: ['integrator'] });
+    const [own, strange] = [await enrolApp(service, user), await enrolApp(service, user)];
+    await service.patch(`/auth/factor/${strange.factor_id}`, { token: user.token, body: { name: 'Strange phone' } });
+    const { key } = await createKey(service, ['user:read'], { name: 'billing' }, user);
+    const page = await subject.login(undefined, `/users/${user.user_id}`);
+    await choose(page, `Actions for ${user.name}`, 'Secure account');
+    const dialog = dialogOf(page, 'Secure the account?');
+    await dialog.getByRole('checkbox', { name: /Remove Strange phone/ }).check();
+    await sees(dialog, 'billing');
+    expect(await dialog.getByRole('radio', { name: 'Suspend them until each is resumed' }).isChecked()).toBe(true);
+    await expectAccessible(page);
+    await click(dialog, 'Secure account', `The account of ${user.name} is secured.`);
+    const mail = await service.mailbox.take(user.email, /secured/);
+    expect((await service.get(`/auth/reset/${mail.token}`)).status).toBe(200);
+    const { items } = (await service.get(`/user/${user.user_id}/factor/list`, service.admin)).body;
+    expect(items).toMatchObject([{ factor_id: own.factor_id }]);
+    expect([(await service.get('/user', user)).status, await lists(key)]).toEqual([401, 401]);
+    await follow(page, 'API keys', 'Suspended');
+    await follow(page, 'billing');
+    await expectAccessible(page);
+    await click(page, 'Resume key', 'The API key billing works again.');
+    expect(await lists(key)).toBe(200);
+  });
+
+  it('secures an account in German, and shows no choices that do not apply to the user', async () => {
+    const user = await subject.service.createUser();
+    const page = await subject.login(undefined, `/users/${user.user_id}`);
+    await switchToGerman(page);
+    await choose(page, `Aktionen für ${user.name}`, 'Konto sichern');
+    const dialog = dialogOf(page, 'Konto sichern?');
+    await sees(dialog, 'Passwort');
+    expect(await dialog.getByRole('checkbox').count()).toBe(0);
+    await click(dialog, 'Konto sichern', `Das Konto von ${user.name} ist gesichert.`);
+    await subject.service.mailbox.take(user.email, /secured/);
   });
 });
