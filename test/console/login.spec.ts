@@ -1,104 +1,82 @@
 import type { Page, Request } from 'playwright-core';
 import { expectAccessible, screenshot, useConsole } from '../support/console';
 import {
+  click,
+  confirm,
+  fill,
+  follow,
   freshAuthenticationDialog,
-  loginAgainDialog,
+  headingOf,
   logInAgain,
+  loginAgainDialog,
   logOut,
+  rowOf,
+  sees,
   switchToGerman,
   userMenu,
 } from '../support/console-page';
+import { loginFrom } from '../support/device-logins';
 import { phone } from '../support/screens';
-import { Authenticator } from '../support/second-factors';
 import { adminEmail } from '../support/service';
 import { VirtualDevice } from '../support/virtual-device';
 
 describe('logging in to the console', () => {
   const subject = useConsole();
-  const loginPage = (page: Page) => page.getByRole('heading', { name: 'Log in', exact: true });
-  const openAccount = async (page: Page) => {
-    await page.getByRole('link', { name: 'My account' }).click();
-    await page.getByRole('heading', { name: 'My account' }).waitFor();
+  const loginPage = (page: Page) => headingOf(page, 'Log in').waitFor();
+  const liveSessions = (user_id: string) =>
+    subject.service.rows('select 1 from sessions where user_id = $1 and ended_at is null', [user_id]);
+  const openBeside = async (page: Page, path: string) => {
+    const other = await page.context().newPage();
+    await subject.goto(other, path, userMenu(other));
+    return other;
   };
 
-  it('asks for the login, says what is wrong, and returns to the page that was asked for', async () => {
-    const { name } = await subject.service.createUser();
+  it('says what is wrong, returns to the page that was asked for, survives a reload, and logs out (H22)', async () => {
+    const { name, user_id } = await subject.service.createUser();
     const page = await subject.open('/account');
-    await loginPage(page).waitFor();
+    await loginPage(page);
     await expectAccessible(page);
     await screenshot(page, 'login', { colorScheme: 'dark' });
     await subject.fillLogin(page, name, 'not the right password');
-    await page.getByRole('alert').getByText('User name or password is wrong').waitFor();
-    await subject.fillLogin(page, name);
-    await page.getByRole('heading', { name: 'My account' }).waitFor();
+    await sees(page.getByRole('alert'), 'User name or password is wrong');
+    await subject.logInOn(page, name, headingOf(page, 'My account'));
     expect(page.url()).toBe(subject.at('/account'));
-  });
-
-  it('keeps the login over a reload, with no token in the storage of the browser or in readable cookies', async () => {
-    const page = await subject.login();
     await page.reload();
     await userMenu(page).waitFor();
     const kept = 'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])';
     expect(await page.evaluate(kept)).not.toMatch(/eyJ|token|carrier-identity-\d|[\w-]{86}/);
     const [cookie] = await page.context().cookies();
     expect(cookie).toMatchObject({ httpOnly: true, sameSite: 'Strict' });
-  });
-
-  it('logs in with a code that is pasted with a space, and with a recovery code', async () => {
-    const { name, user_id } = await subject.service.createUser();
-    const app = await Authenticator.enrol((text, values) => subject.service.rows(text, values), user_id);
-    const recoveryCode = await app.recoveryCode();
-    const page = await subject.open();
-    await subject.fillLogin(page, name);
-    const code = page.getByLabel('Code from your authenticator app');
-    await code.waitFor();
-    await expectAccessible(page);
-    await code.fill(app.wrongCode());
-    await page.getByText('The code is wrong').waitFor();
-    await code.fill(app.code().replace(/^.../, '$& '));
-    await userMenu(page).waitFor();
+    // Another service on localhost plants a second cookie.
+    await page.context().addCookies([{ ...cookie!, value: 'planted', path: '/auth' }]);
     await logOut(page);
-    await subject.fillLogin(page, name);
-    await page.getByRole('button', { name: 'Use a recovery code' }).click();
-    await page.getByLabel('Recovery code').fill(recoveryCode);
-    await page.getByRole('button', { name: 'Continue' }).click();
-    await userMenu(page).waitFor();
+    expect(await liveSessions(user_id)).toEqual([]);
   });
 
-  it('logs in with a passkey: by the button and as second factor', async () => {
+  it('accepts a passkey: by the button and as second factor', async () => {
     const user = await subject.service.loginAs();
     const page = await subject.open('/forgotten-password');
     const device = await VirtualDevice.attach(page);
     await device.enrol(subject.service, user);
     // The field for the name offers passkeys, too: let nothing confirm that request.
     await device.confirms(false);
-    await page.goto(subject.at('/login'));
-    const passkeyButton = page.getByRole('button', { name: 'Log in with a passkey' });
-    await passkeyButton.waitFor();
+    await subject.goto(page, '/login', page.getByRole('button', { name: 'Log in with a passkey' }));
     await device.confirms(true);
     await device.recognizes(false);
-    await passkeyButton.click();
-    await page.getByRole('alert').getByText('The passkey was not used.').waitFor();
+    await click(page, 'Log in with a passkey', 'The passkey was not used.');
     await device.recognizes(true);
-    await passkeyButton.click();
-    await userMenu(page).waitFor();
+    await click(page, 'Log in with a passkey', userMenu(page));
     await device.confirms(false);
     await logOut(page);
-    await subject.fillLogin(page, user.name);
-    await page.getByRole('button', { name: 'Use a passkey' }).waitFor();
+    await subject.logInOn(page, user.name, page.getByRole('button', { name: 'Use a passkey' }));
     await device.confirms(true);
-    await page.getByRole('button', { name: 'Use a passkey' }).click();
-    await userMenu(page).waitFor();
+    await click(page, 'Use a passkey', userMenu(page));
   });
 
-  it('lets two tabs that reload at the same time refresh one after the other, without ending the session', async () => {
-    const { name } = await subject.service.createUser();
-    const first = await subject.login(name);
-    const second = await first.context().newPage();
+  it('lets two tabs refresh one after the other, without ending the session, and logs out all tabs', async () => {
+    const { page: first } = await subject.loginAs({});
     const isRefresh = (request: Request) => request.url().endsWith('/auth/check-token');
-    let sent = 0;
-    let waiting = 0;
-    let waitingMax = 0;
+    let [sent, waiting, waitingMax] = [0, 0, 0];
     first.context().on('request', (request) => {
       if (!isRefresh(request)) return;
       sent++;
@@ -107,49 +85,38 @@ describe('logging in to the console', () => {
     first.context().on('response', (response) => {
       if (isRefresh(response.request())) waiting--;
     });
-    await second.goto(subject.at('/account'));
-    await userMenu(second).waitFor();
+    const second = await openBeside(first, '/account');
     for (let round = 0; round < 3; round++) {
       await Promise.all([first.reload(), second.reload()]);
       await Promise.all([userMenu(first).waitFor(), userMenu(second).waitFor()]);
     }
     // Once per load of a page.
     expect({ sent, waitingMax }).toEqual({ sent: 7, waitingMax: 1 });
-  });
-
-  it('leads to the login page if the session ended before the logout', async () => {
-    const { name, user_id } = await subject.service.createUser();
-    // A page that requests nothing: a request would ask for the login.
-    const page = await subject.login(name, '/nowhere');
-    await page.getByRole('heading', { name: 'Page not found' }).waitFor();
-    await subject.endSessions(user_id);
-    await logOut(page);
-  });
-
-  it('logs out all tabs', async () => {
-    const { name } = await subject.service.createUser();
-    const first = await subject.login(name);
-    const second = await first.context().newPage();
-    await second.goto(subject.at('/account'));
-    await userMenu(second).waitFor();
     await logOut(first);
-    await loginPage(second).waitFor();
+    await loginPage(second);
     await second.reload();
-    await loginPage(second).waitFor();
+    await loginPage(second);
     expect(await first.context().cookies()).toEqual([]);
   });
 
   it('asks for the login in a dialog when the session was ended elsewhere, and continues after it', async () => {
-    const { name, user_id } = await subject.service.createUser({ roles: ['carrier_administrator'] });
-    const page = await subject.login(name, '/users');
-    await page.getByRole('searchbox').waitFor();
+    const { name, user_id } = await subject.service.createUser({ user_type: 'system', roles: ['administrator'] });
+    const { name: watched, ...other } = await subject.service.createUser();
+    await loginFrom(subject.service, watched, 'desktop', '203.0.113.77');
+    const page = await subject.login(name, '/sessions');
+    await click(rowOf(page, '203.0.113.77'), `End session of ${watched}`);
     await subject.endSessions(user_id);
-    await page.getByRole('searchbox').fill(name);
-    await loginAgainDialog(page).waitFor();
+    await confirm(page, 'End session', loginAgainDialog(page));
+    expect(await liveSessions(other.user_id)).toHaveLength(1);
     await expectAccessible(page);
     await logInAgain(page);
-    expect(await page.getByRole('searchbox').inputValue()).toBe(name);
-    await page.getByRole('link', { name, exact: true }).waitFor();
+    await sees(page, 'The session was ended.');
+    expect(await liveSessions(other.user_id)).toEqual([]);
+    expect(page.url()).toBe(subject.at('/sessions'));
+    // A page that requests nothing: a request would ask for the login again.
+    await subject.goto(page, '/nowhere', headingOf(page, 'Page not found'));
+    await subject.endSessions(user_id);
+    await logOut(page);
   });
 
   it('does not let the next user of a tab confirm a request of the previous user', async () => {
@@ -160,28 +127,12 @@ describe('logging in to the console', () => {
     const page = await subject.login(name, '/roles/left-open');
     await subject.ageAuthentication(user_id);
     await page.getByRole('checkbox', { name: /user:read$/ }).check();
-    await page.getByRole('button', { name: 'Save' }).click();
-    const dialog = freshAuthenticationDialog(page);
-    await dialog.waitFor();
-    const other = await page.context().newPage();
-    await other.goto(subject.at('/account'));
-    await logOut(other);
-    await loginPage(page).waitFor();
-    await subject.fillLogin(page, adminEmail);
-    await page.getByRole('button', { name: 'Menu of admin' }).waitFor();
-    expect(await dialog.count()).toBe(0);
-    const { body } = await service.get('/role/left-open', { token });
-    expect(body.permissions).toEqual([]);
-  });
-
-  it('logs out although another service on localhost planted a second cookie (H22)', async () => {
-    const { name, user_id } = await subject.service.createUser();
-    const page = await subject.login(name);
-    const [cookie] = await page.context().cookies();
-    await page.context().addCookies([{ ...cookie!, value: 'planted', path: '/auth' }]);
-    await logOut(page);
-    const live = await subject.service.rows('select from sessions where user_id = $1 and ended_at is null', [user_id]);
-    expect(live).toEqual([]);
+    await click(page, 'Save', freshAuthenticationDialog(page));
+    await logOut(await openBeside(page, '/account'));
+    await loginPage(page);
+    await subject.logInOn(page, adminEmail, page.getByRole('button', { name: 'Menu of admin' }));
+    expect(await freshAuthenticationDialog(page).count()).toBe(0);
+    expect((await service.get('/role/left-open', { token })).body.permissions).toEqual([]);
   });
 
   it('requests a reset link without saying whether the address is known', async () => {
@@ -189,24 +140,99 @@ describe('logging in to the console', () => {
     const page = await subject.open('/login');
     const shown: (string | null)[] = [];
     for (const address of [email, 'unknown@example.com']) {
-      await page.getByRole('link', { name: 'Forgot your password?' }).click();
-      await page.getByLabel('E-mail address').fill(address);
-      await expectAccessible(page);
-      await page.getByRole('button', { name: 'Send the link' }).click();
-      await page.getByRole('heading', { name: 'Check your inbox' }).waitFor();
+      await follow(page, 'Forgot your password?');
+      await fill(page, { 'E-mail address': address });
+      if (shown.length === 0) await expectAccessible(page);
+      await click(page, 'Send the link', headingOf(page, 'Check your inbox'));
       shown.push((await page.getByRole('status').textContent())?.replace(address, '') ?? null);
-      await page.goto(subject.at('/login'));
+      await subject.goto(page, '/login');
     }
     expect(shown[1]).toBe(shown[0]);
     await subject.service.mailbox.take(email);
   });
 
-  it('switches to German, and works on a phone', async () => {
+  /** Opens a page whose clock the test moves, and records its requests. */
+  async function openWithClock(path: string, login: string): Promise<{ page: Page; sent: string[] }> {
+    const page = await subject.login(login, '/nowhere');
+    await page.clock.install();
+    await subject.goto(page, path, userMenu(page));
+    const sent: string[] = [];
+    page.on('request', (request) => sent.push(new URL(request.url()).pathname));
+    return { page, sent };
+  }
+
+  it('sends nothing without input or when hidden, warns before the session ends, and asks for the login', async () => {
+    const { page, sent } = await openWithClock('/', adminEmail);
+    await headingOf(page, 'Overview').waitFor();
+    await Promise.all([page.waitForResponse('**/stats/overview'), page.clock.runFor('04:00')]);
+    await page.clock.runFor('01:30');
+    // The page gets the time to send what it began before it became idle.
+    await page.evaluate(`fetch('/health/live').then((response) => response.text())`);
+    sent.length = 0;
+    await page.clock.runFor('10:00');
+    const warning = page.getByRole('dialog', { name: 'Are you still there?' });
+    await page.clock.fastForward('40:30');
+    expect(await warning.count()).toBe(0);
+    await page.clock.fastForward('02:00');
+    await sees(warning, /You will be logged out in [01]:/);
+    expect(sent).toEqual([]);
+    await expectAccessible(page);
+    await page.route('**/auth/check-token', (route) => route.fulfill({ status: 500 }));
+    await page.route('**/auth/logout', (route) => route.abort('connectionrefused'));
+    await click(warning, 'Stay logged in', 'The service sent an unexpected response.');
+    await click(warning, 'Log out', 'The service cannot be reached.');
+    await page.unroute('**/auth/check-token');
+    await page.unroute('**/auth/logout');
+    sent.length = 0;
+    await click(warning, 'Stay logged in');
+    await warning.waitFor({ state: 'hidden' });
+    await Promise.all([page.waitForResponse('**/stats/overview'), page.clock.runFor('01:00')]);
+    expect(sent).toContain('/auth/check-token');
+    await page.evaluate(`
+      Object.defineProperty(document, 'visibilityState', { value: 'hidden' });
+      document.dispatchEvent(new Event('visibilitychange'));`);
+    sent.length = 0;
+    await page.clock.runFor('04:00');
+    expect(sent).toEqual([]);
+    await page.clock.fastForward('53:30');
+    await warning.waitFor();
+    await page.clock.fastForward('02:00');
+    await loginAgainDialog(page).waitFor();
+  });
+
+  it('keeps times relative to now right', async () => {
+    const { page } = await openWithClock('/sessions', adminEmail);
+    await sees(rowOf(page, 'This session'), 'just now');
+    await page.clock.runFor('03:30');
+    await sees(rowOf(page, 'This session'), '3 minutes ago');
+  });
+
+  it('continues after the laptop slept, and asks for the login if it slept longer than the session', async () => {
+    const { name, user_id } = await subject.service.createUser();
+    const { page, sent } = await openWithClock('/account', name);
+    const saved = page.getByText('Your profile is saved.');
+    await fill(page, { 'First name': 'Ada' });
+    // The access token expires meanwhile, the session does not.
+    await page.clock.fastForward('30:00');
+    await click(page, 'Save', saved);
+    expect(sent.filter((path) => path === '/auth/check-token')).toHaveLength(1);
+    await page.clock.runFor('00:30');
+    await saved.waitFor({ state: 'hidden' });
+    await fill(page, { 'First name': 'Grace' });
+    await subject.endSessions(user_id);
+    await page.clock.fastForward('30:00:00');
+    await logInAgain(page);
+    expect(await page.getByLabel('First name').inputValue()).toBe('Grace');
+    await click(page, 'Save', saved);
+    expect(await subject.userOf(user_id)).toMatchObject({ first_name: 'Grace' });
+  });
+
+  it('works on a phone, and switches to German', async () => {
     const page = await subject.login(undefined, '/', { viewport: phone });
-    await page.getByRole('button', { name: 'Open navigation' }).click();
-    await openAccount(page);
+    await click(page, 'Open navigation');
+    await follow(page, 'My account', headingOf(page, 'My account'));
     await switchToGerman(page);
-    await page.getByRole('heading', { name: 'Mein Konto' }).waitFor();
+    await headingOf(page, 'Mein Konto').waitFor();
     await expectAccessible(page);
   });
 });
