@@ -1,83 +1,98 @@
+import type { Page } from 'playwright-core';
 import { eventCatalogue } from '../../src/audit/event-catalogue';
 import { expectAccessible, screenshot, useConsole } from '../support/console';
-import { rowOf } from '../support/console-page';
-import { addFailedMail, refreshOverview } from '../support/overview';
-import { desktop } from '../support/screens';
+import {
+  click,
+  confirm,
+  dialogOf,
+  fill,
+  follow,
+  headingOf,
+  linkOf,
+  rowOf,
+  sees,
+  submit,
+  switchToGerman,
+  userMenu,
+} from '../support/console-page';
 import { loginFrom } from '../support/device-logins';
+import { importCsv } from '../support/imports';
+import { createKey, inSeconds } from '../support/keys';
+import { addFailedMail, refreshOverview } from '../support/overview';
+import { phone } from '../support/screens';
 
-describe('the start page and the audit log of the console', () => {
+describe('the frame, the start page, the audit log and the sessions of the console', () => {
   const subject = useConsole();
-  const refresh = () => refreshOverview(subject.service);
+  const patch = async (user_id: string, body: object) => {
+    const { token } = subject.service.admin;
+    const answer = await subject.service.patch(`/user/${user_id}`, { token, body });
+    expect(answer.status).toBe(200);
+    return answer;
+  };
 
+  // The first test: the figures are those of the whole service.
   it('shows figures, the logins of the last day and what needs attention, each as a link to its list', async () => {
     const { service } = subject;
-    const users = [];
-    for (const fields of [{}, {}, {}, {}, { password: undefined, must_change_password: undefined }])
-      users.push(await service.createUser(fields));
-    const [first, second, locked, disabled] = users;
-    const change = { token: service.admin.token, body: { status: 'disabled' }, headers: { 'if-match': '*' } };
-    expect((await service.patch(`/user/${disabled?.user_id}`, change)).status).toBe(200);
-    await loginFrom(service, first?.name ?? '', 'phone', '198.51.100.7');
-    await loginFrom(service, second?.name ?? '', 'desktop', '198.51.100.8');
-    await addLogins();
-    await service.sql.query(`update users set locked_until = now() + interval '1 hour' where user_id = $1`, [
-      locked?.user_id,
-    ]);
-    await service.post('/auth/key/create', {
-      token: service.admin.token,
-      body: { name: 'billing', permissions: ['user:read'], expires_at: new Date(Date.now() + 6e8).toISOString() },
-    });
+    const create = (fields = {}) => service.createUser(fields);
+    const [first, second, locked, disabled] = [await create(), await create(), await create(), await create()];
+    await create({ password: undefined, must_change_password: undefined });
+    await patch(disabled.user_id, { status: 'disabled' });
+    await loginFrom(service, first.name, 'phone', '198.51.100.7');
+    await loginFrom(service, second.name, 'desktop', '198.51.100.8');
+    // The logins of a day of work: 256 succeeded and 39 failed before this hour.
+    await service.rows(
+      `
+        insert into login_counts (hour, carrier_id, succeeded, failed)
+        select date_trunc('hour', now(), 'UTC') - make_interval(hours => 23 - number::integer), 'c1', succeeded, failed
+        from unnest($1::integer[], $2::integer[]) with ordinality as logins (succeeded, failed, number)`,
+      [
+        [2, 1, 0, 1, 3, 8, 14, 22, 31, 28, 24, 19, 21, 26, 18, 12, 9, 6, 5, 3, 2, 1],
+        [0, 0, 0, 0, 1, 1, 2, 3, 2, 1, 2, 0, 14, 9, 2, 1, 0, 1, 0, 0, 0, 0],
+      ],
+    );
+    const lock = `update users set locked_until = now() + interval '1 hour' where user_id = $1`;
+    await service.rows(lock, [locked.user_id]);
+    await createKey(service, ['user:read'], { name: 'billing', expires_at: inSeconds(6e5) });
     const page = await subject.login();
+    const link = (name: string | RegExp) => page.getByRole('link', { name });
     // Counts after the login, so that a refresh by the job of the service changes no figure.
-    await refresh();
+    await refreshOverview(service);
     await page.reload();
-    await page.getByRole('heading', { name: 'Overview' }).waitFor();
-    await page.getByRole('link', { name: 'Carrier Users, Active: 3' }).waitFor();
-    await page.getByRole('link', { name: 'Carrier Users, Disabled: 1' }).waitFor();
-    await page.getByRole('link', { name: 'Carrier Users, Invited: 1' }).waitFor();
-    await page.getByRole('link', { name: /^Live sessions 4/ }).waitFor();
-    await page.getByRole('link', { name: /^Running operations 0/ }).waitFor();
+    await sees(page, headingOf(page, 'Overview'), link('Carrier Users, Active: 3'), link('Carrier Users, Disabled: 1'));
+    await sees(page, link('Carrier Users, Invited: 1'), link(/^Live sessions 4/), link(/^Running operations 0/));
     const chart = page.getByRole('img', { name: /^Bar chart of the logins/ });
     expect(await chart.getAttribute('aria-label')).toContain('by hour: 260 succeeded, 39 failed.');
     expect(await chart.locator('g').count()).toBe(24);
     await expectAccessible(page);
     await screenshot(page, 'overview');
-    await page.setViewportSize(desktop);
-    await page.getByRole('button', { name: 'Show as table' }).click();
+    await click(page, 'Show as table');
     expect(await page.getByRole('region', { name: 'Logins by hour' }).getByRole('row').count()).toBe(25);
     await expectAccessible(page);
-    await page.getByRole('link', { name: '1 locked user' }).click();
-    await rowOf(page, locked?.name ?? '').waitFor();
+    await follow(page, '1 locked user', rowOf(page, locked.name));
     expect(await page.getByRole('row').count()).toBe(2);
-    await page.getByRole('link', { name: 'Overview' }).click();
-    await page.getByRole('link', { name: '1 API key expires within 14 days' }).click();
-    await rowOf(page, 'billing').getByText('Expires soon').waitFor();
-    await page.getByRole('link', { name: 'Overview' }).click();
-    await page.getByRole('link', { name: '39', exact: true }).click();
-    await page.getByRole('heading', { name: 'Audit log' }).waitFor();
-    await page.getByText('Event is Login failed').waitFor();
+    await follow(page, 'Overview');
+    await follow(page, '1 API key expires within 14 days', rowOf(page, 'billing').getByText('Expires soon'));
+    await follow(page, 'Overview');
+    await follow(page, /^39$/, headingOf(page, 'Audit log'), 'Event is Login failed');
   });
 
   it('says that nothing needs attention, and shows a Carrier Administrator only their carrier', async () => {
     const { name } = await subject.service.createUser({ carrier_id: 'quiet', roles: ['carrier_administrator'] });
-    await refresh();
+    await refreshOverview(subject.service);
     const page = await subject.login(name);
-    await page.getByText('Nothing needs attention.').waitFor();
-    await page.getByRole('link', { name: 'Carrier Users, Active: 1' }).waitFor();
+    await sees(page, 'Nothing needs attention.', linkOf(page, 'Carrier Users, Active: 1'));
     expect(await page.getByText('System Users').count()).toBe(0);
   });
 
   it('lists the mails that could not be delivered, and sends one again', async () => {
     const { email, user_id } = await subject.service.createUser();
     await addFailedMail(subject.service, user_id);
-    await refresh();
+    await refreshOverview(subject.service);
     const page = await subject.login();
-    await page.getByRole('link', { name: '1 e-mail could not be delivered' }).click();
     const mail = rowOf(page, email);
-    await mail.getByText('Failed', { exact: true }).waitFor();
+    await follow(page, '1 e-mail could not be delivered', mail.getByText('Failed', { exact: true }));
     await expectAccessible(page, true);
-    await mail.getByRole('button', { name: `Send again: Password reset to ${email}` }).click();
-    await page.getByText('The e-mail is sent again within seconds.').waitFor();
+    await click(mail, `Send again: Password reset to ${email}`, 'The e-mail is sent again within seconds.');
     await subject.service.mailbox.take(email, /password/i);
   });
 
@@ -85,67 +100,46 @@ describe('the start page and the audit log of the console', () => {
     const { service } = subject;
     const body = { name: 'clerk', user_types: ['system'], permissions: ['user:import', 'mail:manage'] };
     expect((await service.post('/role/create', { token: service.admin.token, body })).status).toBe(201);
-    const { name } = await service.createUser({ user_type: 'system', roles: ['clerk'] });
-    const page = await subject.login(name);
-    await page.getByRole('heading', { name: 'My account' }).waitFor();
+    const { page } = await subject.loginAs({ user_type: 'system', roles: ['clerk'] });
+    await headingOf(page, 'My account').waitFor();
     const links = await page.getByRole('navigation', { name: 'Main navigation' }).getByRole('link').allTextContents();
     expect(links).toEqual(['Import users', 'Operations', 'Sessions', 'Unsent e-mails', 'My account']);
-    await page.getByRole('button', { name: 'Find a page' }).click();
+    await click(page, 'Find a page');
     await page.getByPlaceholder('Go to a page', { exact: true }).fill('import');
     await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: 'Import users' }).waitFor();
-    expect(await page.getByRole('link', { name: 'Users', exact: true }).count()).toBe(0);
-    await page.goto(subject.at('/audit'));
-    await page.getByRole('heading', { name: 'Page not found' }).waitFor();
+    await headingOf(page, 'Import users').waitFor();
+    expect(await linkOf(page, /^Users$/).count()).toBe(0);
+    await subject.goto(page, '/audit', headingOf(page, 'Page not found'));
   });
 
   it('shows an auditor no links to operations, which the role does not allow', async () => {
     const { service } = subject;
     const { name } = await service.createUser({ user_type: 'system', roles: ['auditor'] });
-    const imported = await service.inject({
-      method: 'POST',
-      url: '/user/import',
-      payload: 'user_type,carrier_id,name,email\ncarrier,c1,imported,imported@example.com\n',
-      headers: { authorization: `Bearer ${service.admin.token}`, 'content-type': 'text/csv' },
-    });
-    expect(imported.statusCode).toBe(200);
-    const { operation_id } = JSON.parse(imported.body) as { operation_id: string };
-    await refresh();
+    const file = 'user_type,carrier_id,name,email\ncarrier,c1,imported,imported@example.com\n';
+    const { operation_id } = (await importCsv(service, file, service.admin)).body;
+    await refreshOverview(service);
     const page = await subject.login(name);
-    await page.getByText('Running operations').waitFor();
-    await page.goto(subject.at('/audit?target_type=operation'));
-    await page.getByRole('cell', { name: /^Operation …/ }).waitFor();
-    await page.getByRole('button', { name: /^Details: / }).click();
-    await page.getByRole('dialog').getByText(operation_id).waitFor();
+    await sees(page, 'Running operations');
+    await subject.goto(page, '/audit?target_type=operation', page.getByRole('cell', { name: /^Operation …/ }));
+    await click(page, /^Details: /, page.getByRole('dialog').getByText(operation_id));
     expect(await page.locator('a[href*="/operations"]').count()).toBe(0);
-    await page.goto(subject.at('/operations'));
-    await page.getByRole('heading', { name: 'Page not found' }).waitFor();
+    await subject.goto(page, '/operations', headingOf(page, 'Page not found'));
   });
 
   it('shows in the audit log what changed, who did it and to whom, with the details and the filter', async () => {
-    const { service } = subject;
-    const { user_id, name } = await service.createUser({ first_name: 'Ada', job_title: 'Clerk' });
-    const body = { job_title: 'Dispatcher', status: 'disabled', attributes: { tier: 'gold' } };
-    const { status } = await service.patch(`/user/${user_id}`, {
-      token: service.admin.token,
-      body,
-      headers: { 'if-match': '*' },
-    });
-    expect(status).toBe(200);
-    const page = await subject.login();
-    await page.getByRole('link', { name: 'Audit log' }).click();
+    const { user_id, name } = await subject.service.createUser({ first_name: 'Ada', job_title: 'Clerk' });
+    await patch(user_id, { job_title: 'Dispatcher', status: 'disabled', attributes: { tier: 'gold' } });
+    const page = await subject.login(undefined, '/account');
+    await follow(page, 'Audit log');
     const changed = rowOf(page, 'User changed').filter({ hasText: name });
-    await changed.getByText('Clerk becomes Dispatcher').waitFor();
-    await changed.getByRole('link', { name: 'administrator' }).waitFor();
+    await sees(changed, 'Clerk becomes Dispatcher', linkOf(changed, 'administrator'));
     await expectAccessible(page);
-    await page.setViewportSize(desktop);
-    await changed.getByRole('button', { name: /^Details: User changed/ }).click();
-    const details = page.getByRole('dialog', { name: 'User changed' });
-    await details.getByRole('row', { name: 'Status active disabled' }).waitFor();
+    const details = dialogOf(page, 'User changed');
+    await click(changed, /^Details: User changed/, details.getByRole('row', { name: 'Status active disabled' }));
     await details.getByRole('row', { name: 'Attributes empty tier: gold' }).waitFor();
     await expectAccessible(page);
     await screenshot(page, 'audit-details');
-    await details.getByRole('link', { name: 'Events of this request' }).click();
+    await follow(details, 'Events of this request');
     await details.waitFor({ state: 'hidden' });
     await rowOf(page, 'User created').first().waitFor({ state: 'detached' });
     await changed.waitFor();
@@ -153,82 +147,203 @@ describe('the start page and the audit log of the console', () => {
     expect(page.url()).toMatch(/\/audit\?request_id=[^&]+$/);
   });
 
-  it('shows recorded values unchanged if they look like object keys, times or fixed texts (I4, I14)', async () => {
-    const { service } = subject;
-    const { token } = service.admin;
-    const { user_id, name } = await service.createUser();
+  it('shows values, filters and tabs unchanged that look like object keys, times or texts (I4, I14)', async () => {
+    const { user_id, name } = await subject.service.createUser();
     const time = '2026-99-99T99:99:99Z';
-    const body = { first_name: '__proto__', last_name: time, job_title: 'totp' };
-    expect((await service.patch(`/user/${user_id}`, { token, body })).status).toBe(200);
-    await service.post('/auth/login', { body: { login: '__proto__', password: 'wrong' } });
+    await patch(user_id, { first_name: '__proto__', last_name: time, job_title: 'totp' });
+    await subject.service.post('/auth/login', { body: { login: '__proto__', password: 'wrong' } });
     const page = await subject.login(undefined, '/audit');
     await rowOf(page, 'Login failed').first().waitFor();
-    const changed = rowOf(page, 'User changed').filter({ hasText: name });
-    await changed.getByRole('button', { name: /^Details: User changed/ }).click();
-    const details = page.getByRole('dialog', { name: 'User changed' });
-    await details.getByRole('row', { name: 'First name empty __proto__' }).waitFor();
-    await details.getByRole('row', { name: `Last name empty ${time}` }).waitFor();
-    await details.getByRole('row', { name: 'Job title empty totp' }).waitFor();
-    await page.goto(subject.at(`/users/${user_id}?tab=history`));
-    await page.getByRole('tabpanel', { name: 'History' }).getByText(time).waitFor();
+    await click(rowOf(page, 'User changed').filter({ hasText: name }), /^Details: User changed/);
+    for (const row of ['First name empty __proto__', `Last name empty ${time}`, 'Job title empty totp'])
+      await dialogOf(page, 'User changed').getByRole('row', { name: row }).waitFor();
+    await subject.goto(page, `/users/${user_id}?tab=history`);
+    await sees(page.getByRole('tabpanel', { name: 'History' }), time);
+    await subject.goto(page, '/audit?event_type=constructor', /^Event is constructor$/);
+    await subject.goto(page, '/users?status=constructor', 'status: must be one of');
+    await subject.goto(page, `/users/${user_id}?tab=constructor`, page.getByLabel('First name'));
   });
 
-  it('shows filters and tabs in the URL that are named like inherited object keys (I4)', async () => {
-    const { user_id } = await subject.service.createUser();
-    const page = await subject.login(undefined, '/audit?event_type=constructor');
-    await page.getByText('Event is constructor', { exact: true }).waitFor();
-    await page.goto(subject.at('/users?status=constructor'));
-    await page.getByText('status: must be one of').waitFor();
-    await page.goto(subject.at(`/users/${user_id}?tab=constructor`));
-    await page.getByLabel('First name').waitFor();
-  });
-
-  it('resolves a conflict of attributes that are named like inherited object keys (I4)', async () => {
-    const { service } = subject;
-    const { token } = service.admin;
-    const { user_id } = await service.createUser();
-    const change = async (body: object) =>
-      expect((await service.patch(`/user/${user_id}`, { token, body })).status).toBe(200);
-    await change({ attributes: { toString: 'x' } });
-    const page = await subject.login(undefined, `/users/${user_id}`);
-    await page.getByLabel('First name').fill('Ada');
-    await page.getByLabel('Attributes').fill('');
-    await change({ last_name: '2026-99-99T99:99:99Z' });
-    await page.getByRole('button', { name: 'Save' }).click();
-    const versions = page.getByRole('dialog', { name: 'Someone else changed this user' });
-    await versions.getByText('2026-99-99T99:99:99Z').waitFor();
-    await versions.getByRole('button', { name: 'Save my choice' }).click();
-    await versions.waitFor({ state: 'hidden' });
-    expect(await subject.userOf(user_id)).toMatchObject({ first_name: 'Ada', attributes: {} });
-  });
-
-  it('builds a filter of the audit log and keeps it in the URL', async () => {
+  it('builds a filter of the audit log, and keeps it in the URL', async () => {
     const page = await subject.login(undefined, '/audit');
-    await page.getByRole('button', { name: 'Add filter' }).click();
+    await click(page, 'Add filter');
     await page.getByLabel('Field').first().click();
     await page.getByRole('option', { name: 'Event', exact: true }).click();
-    await page.getByLabel('Value').selectOption('User created');
-    const types = await page
-      .getByLabel('Value')
-      .locator('option')
-      .evaluateAll((all) => all.map((one) => one.getAttribute('value')));
+    const value = page.getByLabel('Value');
+    await value.selectOption('User created');
+    const types = await value.locator('option').evaluateAll((all) => all.map((one) => one.getAttribute('value')));
     expect(types.filter(Boolean).sort()).toEqual(Object.keys(eventCatalogue).sort());
-    await page.getByRole('button', { name: 'Apply' }).click();
-    await page.getByText('Event is User created').waitFor();
+    await click(page, 'Apply', 'Event is User created');
     expect(page.url()).toBe(subject.at('/audit?event_type=user.created'));
     await page.getByRole('cell', { name: 'User created' }).first().waitFor();
     expect(await page.getByRole('cell', { name: 'Login succeeded' }).count()).toBe(0);
   });
 
-  /** Adds the logins of a day of work: 256 succeeded and 39 failed before this hour. */
-  async function addLogins(): Promise<void> {
-    const succeeded = [2, 1, 0, 1, 3, 8, 14, 22, 31, 28, 24, 19, 21, 26, 18, 12, 9, 6, 5, 3, 2, 1];
-    const failed = [0, 0, 0, 0, 1, 1, 2, 3, 2, 1, 2, 0, 14, 9, 2, 1, 0, 1, 0, 0, 0, 0];
-    await subject.service.sql.query(
-      `insert into login_counts (hour, carrier_id, succeeded, failed)
-      select date_trunc('hour', now(), 'UTC') - make_interval(hours => 23 - number::integer), 'c1', succeeded, failed
-      from unnest($1::integer[], $2::integer[]) with ordinality as logins (succeeded, failed, number)`,
-      [succeeded, failed],
-    );
-  }
+  it('offers a reload after an update removed a part of the loaded version, and repeats failed loads', async () => {
+    const page = await subject.login(undefined, '/account');
+    await page.route('**/*', (route) => route.abort('connectionrefused'));
+    await follow(page, 'Users', 'The service cannot be reached.');
+    await expectAccessible(page);
+    await click(page, 'Try again', 'The service cannot be reached.');
+    await page.unroute('**/*');
+    await click(page, 'Try again', headingOf(page, 'Users'));
+    // The file has another name after an update, so the old one is not found.
+    await page.route('**/assets/roles.routes-*.js', (route) => route.fulfill({ status: 404 }));
+    const notice = dialogOf(page, 'A new version is available');
+    await follow(page, 'Roles', notice);
+    await expectAccessible(page);
+    await page.unroute('**/assets/roles.routes-*.js');
+    await click(notice, 'Reload', headingOf(page, 'Roles'));
+  });
+
+  it('finds users with Ctrl+K by name, e-mail, phone, id and request id, and says when that failed', async () => {
+    const { user_id, name, email } = await subject.service.createUser({ phone: '+436641234567' });
+    const changed = await patch(user_id, { job_title: 'Pilot' });
+    for (let index = 0; index < 8; index++) await subject.service.createUser({ name: `${name}-${index}` });
+    const page = await subject.login(undefined, '/account');
+    const dialog = page.getByRole('dialog');
+    const option = dialog.getByRole('button', { name: email });
+    const search = async (text: string) => {
+      await page.keyboard.press('Control+K');
+      await dialog.getByPlaceholder('Go to a page or find a user').fill(text);
+    };
+    await page.route('**/user/list?*', (route) => route.fulfill({ status: 500 }));
+    await search(email);
+    await dialog.getByRole('alert').waitFor();
+    expect(await dialog.getByText('Nothing found').count()).toBe(0);
+    await expectAccessible(page);
+    await page.unroute('**/user/list?*');
+    await click(dialog, 'Try again', option);
+    await page.keyboard.press('Escape');
+    for (const text of [email, '0664 1234567', user_id, String(changed.headers['x-request-id'])]) {
+      await option.waitFor({ state: 'detached' });
+      await search(text);
+      await option.waitFor();
+      await page.keyboard.press('Escape');
+    }
+    // The exact name is first, however many begin like it.
+    await search(name);
+    await dialog.getByText(name, { exact: true }).waitFor();
+    expect(await dialog.getByRole('button').first().textContent()).toContain(email);
+    await expectAccessible(page);
+    await dialog.getByRole('button').first().click();
+    await headingOf(page, name).waitFor();
+  });
+
+  it('has an accessible menu, lists the keyboard shortcuts, and switches those of a single key off', async () => {
+    const page = await subject.login();
+    await userMenu(page).click();
+    await page.getByRole('menuitem', { name: 'Log out' }).waitFor();
+    await expectAccessible(page);
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Control+K');
+    const search = page.getByRole('textbox', { name: 'Search', exact: true });
+    await search.fill('shortcuts');
+    await page.keyboard.press('Enter');
+    const dialog = dialogOf(page, 'Keyboard shortcuts');
+    await sees(dialog, 'Next page');
+    await expectAccessible(page);
+    await dialog.getByRole('switch', { name: 'Single-key shortcuts' }).uncheck();
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'hidden' });
+    await page.keyboard.press('?');
+    await page.keyboard.press('Control+K');
+    await search.waitFor();
+    expect(await dialog.count()).toBe(0);
+  });
+
+  it('keeps the closed navigation of a phone out of the way of the keyboard', async () => {
+    const page = await subject.login(undefined, '/account', { viewport: phone });
+    await page.getByLabel('First name').waitFor();
+    const next = async () => {
+      await userMenu(page).focus();
+      await page.keyboard.press('Tab');
+      return page.evaluate('document.activeElement.textContent');
+    };
+    expect(await next()).not.toBe('Overview');
+    await click(page, 'Open navigation');
+    await expectAccessible(page);
+    await page.setViewportSize(phone);
+    expect(await next()).toBe('Overview');
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Open navigation' }).waitFor();
+  });
+
+  const isActive = async (session_id: string) =>
+    (await subject.service.get(`/auth/session/list?session_id=${session_id}`, subject.service.admin)).body.items[0]
+      .active as boolean;
+  const endDialog = (page: Page) => dialogOf(page, 'End this session?');
+
+  it('shows who is logged in, from where and on what, and ends one session', async () => {
+    const { name } = await subject.service.createUser();
+    const ended = await loginFrom(subject.service, name, 'phone', '198.51.100.17');
+    const kept = await loginFrom(subject.service, name, 'desktop', '203.0.113.20');
+    const page = await subject.login(undefined, '/account');
+    const phoneRow = rowOf(page, '198.51.100.17');
+    await follow(page, /^Sessions$/, phoneRow.getByText('Safari 18 on iOS 18'), rowOf(page, 'This session'));
+    await expectAccessible(page, true);
+    await screenshot(page, 'sessions');
+    await click(phoneRow, `End session of ${name}`);
+    await expectAccessible(page);
+    let send: () => void = () => undefined;
+    const mayContinue = new Promise<void>((resolve) => (send = resolve));
+    await page.route('**/auth/session/*', (route) => void mayContinue.then(() => route.continue()));
+    const waiting = endDialog(page).getByRole('button', { name: 'Cancel' }).and(page.locator(':disabled'));
+    await click(endDialog(page), 'End session', waiting);
+    await page.keyboard.press('Escape');
+    await page.mouse.click(5, 5);
+    expect(await endDialog(page).isVisible()).toBe(true);
+    send();
+    await sees(page, 'The session was ended.');
+    await phoneRow.waitFor({ state: 'detached' });
+    expect([await isActive(ended), await isActive(kept)]).toEqual([false, true]);
+    await page.getByText('Ended', { exact: true }).click();
+    await sees(phoneRow, 'Ended by a user');
+    expect(page.url()).toBe(subject.at('/sessions?state=ended'));
+  });
+
+  it('ends all sessions that match the filter after their number was typed, except the current one', async () => {
+    const { name, user_id } = await subject.service.createUser();
+    const other = await subject.service.loginAs();
+    for (const device of ['phone', 'desktop', 'program'] as const)
+      await loginFrom(subject.service, name, device, '203.0.113.5');
+    const page = await subject.login(undefined, '/sessions');
+    await page.getByPlaceholder('Sessions of a user…').fill(name.slice(0, -1));
+    await page.getByRole('option', { name: new RegExp(`^${name}`) }).click();
+    await sees(page, `User is ${name}`);
+    expect(new URL(page.url()).search).toBe(`?user_id=${user_id}`);
+    await click(page, 'End all that match…');
+    const dialog = dialogOf(page, 'End all sessions that match?');
+    await sees(dialog, '3 live sessions match the filter.', `User is ${name}`);
+    await expectAccessible(page);
+    await fill(dialog, { 'Type 3 to confirm': '2' });
+    expect(await dialog.getByRole('button', { name: 'End 3 sessions' }).isDisabled()).toBe(true);
+    await submit(dialog, { 'Type 3 to confirm': '3' }, 'End 3 sessions', '3 sessions were ended.', 'Nothing matches');
+    expect(await isActive(other.session_id)).toBe(true);
+    await click(page, 'Clear all', rowOf(page, 'This session'));
+    await page.getByText('Mine', { exact: true }).click();
+    await headingOf(page, 'My sessions').waitFor();
+    await switchToGerman(page);
+    await sees(page, headingOf(page, 'Meine Sitzungen'), page.getByRole('cell', { name: /Diese Sitzung/ }));
+  });
+
+  it('shows a Carrier User without rights their own sessions, and ends the others', async () => {
+    const { name } = await subject.service.createUser();
+    const first = await loginFrom(subject.service, name, 'phone', '198.51.100.18');
+    const second = await loginFrom(subject.service, name, 'program', '198.51.100.19');
+    const other = await subject.service.loginAs();
+    const page = await subject.login(name, '/sessions', { viewport: phone });
+    const card = page.getByRole('listitem').filter({ hasText: '198.51.100.18' });
+    await sees(page, headingOf(page, 'My sessions'), card);
+    expect(await page.getByText(other.name).count()).toBe(0);
+    await expectAccessible(page);
+    await page.setViewportSize(phone);
+    await click(card, `End session of ${name}`);
+    await confirm(page, 'End session');
+    await card.waitFor({ state: 'detached' });
+    expect([await isActive(first), await isActive(second)]).toEqual([false, true]);
+    await click(page, 'End all other sessions');
+    await confirm(page, 'End all other sessions', '1 session was ended.', 'This session');
+    expect([await isActive(second), await isActive(other.session_id)]).toEqual([false, true]);
+  });
 });
