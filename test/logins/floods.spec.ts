@@ -1,8 +1,13 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { getPriority } from 'node:os';
 import { Client } from 'pg';
-import { METRICS_TOKEN } from '../support/hash-counts';
-import { adminEmail, password, type TestAnswer, TestService } from '../support/service';
+import { systemActor } from '../../src/access/actor';
+import { newId } from '../../src/platform/random';
+import type { ImportRowsService } from '../../src/users/transfer/import-rows.service';
+import { hashCost, heldHashes, METRICS_TOKEN, whileHashes } from '../support/hash-counts';
+import { importCsv } from '../support/imports';
+import { mailedResetToken } from '../support/links';
+import { adminEmail, password, type TestAnswer, type TestLogin, TestService } from '../support/service';
 import { ServiceProcess } from '../support/service-process';
 import { until } from '../support/until';
 
@@ -16,7 +21,7 @@ describe('many passwords at once', () => {
   let token: string;
 
   beforeAll(async () => {
-    service = await TestService.start({ METRICS_TOKEN, ACCESS_TOKEN_TTL_SECONDS: '3600' });
+    service = await TestService.start({ METRICS_TOKEN, ACCESS_TOKEN_TTL_SECONDS: '3600', ...heldHashes });
     instances = [service, await ServiceProcess.beside(service)];
     ({ token } = service.admin);
   });
@@ -173,6 +178,121 @@ describe('many passwords at once', () => {
     expect((await instances[0].send('POST', '/auth/login', { body: { login: adminEmail, password } })).status).toBe(
       200,
     );
+  });
+
+  describe('that are new, beside logins', () => {
+    /** New passwords of one actor, waiting or running. */
+    const share = 8;
+    const attempts = 20;
+    let attacker: TestLogin & { name: string; email: string };
+    let names: string[];
+    beforeAll(async () => {
+      attacker = await service.loginAs({ roles: ['carrier_administrator'] });
+      names = [];
+      while (names.length < 10) names.push((await service.createUser()).name);
+    });
+
+    let created = 0;
+    const create = (fields: object = {}, by: Pick<TestLogin, 'token'> = attacker): Promise<TestAnswer> => {
+      const name = `new-user-${++created}`;
+      const body = { user_type: 'carrier', carrier_id: 'c1', name, email: `${name}@example.com`, password, ...fields };
+      return service.post('/user/create', { token: by.token, body });
+    };
+    const logInAll = async () => {
+      const answers = await Promise.all(names.map((name) => login({ login: name, password })));
+      expect(answers.map(({ status }) => status)).toEqual(names.map(() => 200));
+    };
+
+    /** Sends new passwords while no hash ends. Calls `meanwhile` once the surplus is rejected. */
+    async function flood(
+      request: (index: number) => Promise<TestAnswer>,
+      meanwhile: () => Promise<unknown>,
+    ): Promise<TestAnswer[]> {
+      let rejected = 0;
+      const counted = async (index: number) => {
+        const answer = await request(index);
+        if (answer.status === 429) rejected++;
+        return answer;
+      };
+      const { answers, others } = await whileHashes(service, 'wait', async () => {
+        const sent = Array.from({ length: attempts }, (_, index) => counted(index));
+        await service.until(() => rejected === attempts - share);
+        return { answers: sent, others: meanwhile() };
+      });
+      await others;
+      return Promise.all(answers);
+    }
+
+    it.each([
+      ['names', 'user.name_taken', () => ({ name: attacker.name.toUpperCase() })],
+      ['e-mail addresses', 'user.email_taken', () => ({ email: attacker.email.toUpperCase() })],
+    ])('lets users log in, and hashes no password of users with taken %s (L21)', async (_, code, taken) => {
+      const { others } = await hashCost(service, async () => {
+        const creates = Array.from({ length: attempts }, () => create(taken()));
+        await logInAll();
+        expect(new Set((await Promise.all(creates)).map(({ body }) => body.code as string))).toEqual(new Set([code]));
+      });
+      expect(others).toBe(0);
+    });
+
+    it('lets users log in and another actor create users while one actor creates many (L21)', async () => {
+      const colleague = await service.loginAs({ roles: ['carrier_administrator'] });
+      const answers = await flood(
+        () => create(),
+        async () => {
+          const [other] = await Promise.all([create({}, colleague), logInAll()]);
+          expect(other.status).toBe(201);
+        },
+      );
+      const rejected = answers.filter(({ status }) => status !== 201);
+      expect(rejected).toHaveLength(attempts - share);
+      for (const { status, body, headers } of rejected) {
+        expect([status, body.code]).toEqual([429, 'request.rate_limited']);
+        expect(headers).toMatchObject({
+          'retry-after': '1',
+          'ratelimit-policy': `"new-passwords";q=${share};qu="concurrent-requests"`,
+          ratelimit: '"new-passwords";r=0;t=1',
+        });
+      }
+      expect((await create()).status).toBe(201);
+    });
+
+    it('lets users log in during many resets by one link (L21)', async () => {
+      const token = await mailedResetToken(service, attacker.email);
+      const reset = (index: number) =>
+        service.post(`/auth/reset/${token}`, { body: { password: `new phrase number ${index}` } });
+      const statuses = (await flood(reset, logInAll)).map(({ status }) => status);
+      const countOf = (...wanted: number[]) => statuses.filter((status) => wanted.includes(status)).length;
+      // The others wait for the lock of the user. On a busy machine, that wait may end with a 503.
+      expect([countOf(204), countOf(404, 503), countOf(429)]).toEqual([1, share - 1, attempts - share]);
+    });
+
+    it('wraps no MD5 of a rejected or conflicting import row, and never stores a bare MD5 (L21)', async () => {
+      const md5 = '0123456789abcdef0123456789abcdef';
+      const [{ name, email }, header] = [attacker, 'user_type,name,email,carrier_id,password_hash'];
+      const rows = [`${name},free1@example.com,c1`, `free-2,${email},c1`, 'free-3,free3@example.com,c 1'];
+      const file = [...rows, 'free-4,free4@example.com,c1'].map((row) => `carrier,${row},${md5}`);
+      const { others } = await hashCost(service, async () => {
+        const { body } = await importCsv(service, [header, ...file].join('\n'), service.admin);
+        expect(body).toMatchObject({ changed: 1, skipped_count: 3 });
+      });
+      expect(others).toBe(1);
+      // The name was taken when the hashes were wrapped, and is free when the users are created.
+      const free = { user_type: 'carrier', name: 'free-5', email: 'free5@example.com', carrier_id: 'c1' };
+      const lines = [{ line: 2, size: 1, values: { ...free, password_hash: md5 } }];
+      const options = { on_conflict: 'fail' as const, invite: false };
+      const importing = service.inside<ImportRowsService>('ImportRowsService');
+      const outcome = await importing.create(systemActor, lines, new Map(), options, newId());
+      expect(outcome).toMatchObject({ created: 0, failed: [{ line: 2, errors: [{ code: 'user.name_taken' }] }] });
+      expect(await service.rows('select 1 from credentials where password_hash = $1', [md5])).toEqual([]);
+    });
+
+    it('are checked by the rules first, then for a taken name, then for a taken address', async () => {
+      const { name, email } = attacker;
+      expect((await create({ name, email }, service.admin)).body.code).toBe('user.name_taken');
+      const weak = await create({ name, email, password: 'short' }, service.admin);
+      expect(weak.body.errors).toMatchObject([{ code: 'password.too_short' }]);
+    });
   });
 });
 

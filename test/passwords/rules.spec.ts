@@ -1,5 +1,5 @@
 import { hash as hashArgon2 } from '@node-rs/argon2';
-import { hashCost, METRICS_TOKEN } from '../support/hash-counts';
+import { hashCost, heldHashes, METRICS_TOKEN, whileHashes } from '../support/hash-counts';
 import { mailedResetToken } from '../support/links';
 import { appSecret, adminEmail, password, type TestAnswer, type TestLogin, TestService } from '../support/service';
 import { ServiceProcess } from '../support/service-process';
@@ -12,7 +12,7 @@ describe('the rules for passwords', () => {
   let current = password;
 
   beforeAll(async () => {
-    service = await TestService.start({ METRICS_TOKEN });
+    service = await TestService.start({ METRICS_TOKEN, ...heldHashes });
     user = await service.loginAs({ carrier_id: 'acmecarrier' });
   });
   afterAll(() => service.close());
@@ -152,7 +152,7 @@ describe('the rules for passwords', () => {
 
   it('rejects an unchanged password (P9)', () => refuse(current, 'password.unchanged'));
 
-  it('replaces old hash parameters at a login (P12)', async () => {
+  it('replaces old hash parameters at a login, which succeeds although the new hash fails (P12)', async () => {
     const weak = await hashArgon2(current, { algorithm: 2, memoryCost: 4_096, timeCost: 1, parallelism: 1 });
     const stored = async () => {
       const [row] = await service.rows<{ password_hash: string }>(
@@ -163,6 +163,8 @@ describe('the rules for passwords', () => {
     };
     await service.rows('update credentials set password_hash = $2 where user_id = $1', [user.user_id, weak]);
     expect(await login(`${current}!`)).toBe(401);
+    expect(await stored()).toBe(weak);
+    expect(await whileHashes(service, 'fail', () => login(current))).toBe(200);
     expect(await stored()).toBe(weak);
     expect(await login(current)).toBe(200);
     expect(await stored()).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);

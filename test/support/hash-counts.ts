@@ -1,3 +1,5 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { parseScrape } from './metrics';
 import type { TestService } from './service';
 
@@ -34,4 +36,18 @@ export async function hashCost(service: TestService, work: () => Promise<unknown
     others: after.others - before.others,
     cpuSeconds: after.cpuSeconds - before.cpuSeconds,
   };
+}
+
+/** Settings that let a test hold the new hashes of its service, or let them fail. */
+export const heldHashes = { NODE_OPTIONS: `--require=${join(__dirname, 'held-hashes.js')}` };
+
+/** Runs work while the new hashes of a service with `heldHashes` wait or fail. */
+export async function whileHashes<Result>(
+  service: TestService,
+  state: 'wait' | 'fail',
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const file = join(service.dataDir, state === 'wait' ? 'hold-hashes' : 'fail-hashes');
+  writeFileSync(file, '');
+  return work().finally(() => rmSync(file));
 }
