@@ -4,6 +4,7 @@ import type { FactorsService } from '../../src/auth/second-factors/factors.servi
 import { runBuilt } from '../support/built-program';
 import { codeAt, currentStep, enrolApp, forgetSteps, type TestApp } from '../support/factors';
 import { createKey } from '../support/keys';
+import { lockWaits } from '../support/locks';
 import { addSession } from '../support/made-logins';
 import { appSecret, type TestAnswer, type TestLogin, TestService } from '../support/service';
 import { until } from '../support/until';
@@ -402,10 +403,10 @@ describe('changes of second factors', () => {
     });
 
     // The last test: the command also encrypts the signing key with the new secret.
-    it('are encrypted again by a command, which skips undecryptable secrets and counts them', async () => {
+    it('are encrypted again by two commands at once and during a removal, which count undecryptable ones', async () => {
       await service.rows('delete from second_factors');
       const login = await service.loginAs();
-      const apps = [await enrolApp(service, login), await enrolApp(service, login)];
+      const [removed, kept] = [await enrolApp(service, login), await enrolApp(service, login)];
       // More than two batches that no known secret decrypts, before and between the factors.
       await service.rows(
         `
@@ -416,22 +417,30 @@ describe('changes of second factors', () => {
           from generate_series(1, 1201) n`,
         [service.admin.user_id],
       );
-      const unknown = await cli({ APP_SECRET: newSecret, APP_SECRET_PREVIOUS: `${appSecret}-wrong` }, 'app-secret');
+      const rotation = { APP_SECRET: newSecret, APP_SECRET_PREVIOUS: appSecret };
+      const unknown = await cli({ ...rotation, APP_SECRET_PREVIOUS: `${appSecret}-wrong` }, 'app-secret');
       // The signing key cannot be decrypted either, so the command does not start.
       expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining('APP_SECRET')]);
-      const done = await cli({ APP_SECRET: newSecret, APP_SECRET_PREVIOUS: appSecret }, 'app-secret');
-      expect([done.code, done.stdout]).toEqual([0, expect.stringContaining('decrypts: 1201.')]);
+      const holder = await service.sql.connect();
+      await holder.query('begin');
+      await holder.query('delete from second_factors where factor_id = $1', [removed.factor_id]);
+      const both = [cli(rotation, 'app-secret'), cli(rotation, 'app-secret')];
+      await lockWaits(service);
+      await holder.query('commit');
+      holder.release();
+      for (const { code, stdout } of await Promise.all(both))
+        expect([code, stdout]).toEqual([0, expect.stringContaining('decrypts: 1201.')]);
       await service.rows(`delete from second_factors where name = 'foreign'`);
-      const again = await cli({ APP_SECRET: newSecret, APP_SECRET_PREVIOUS: appSecret }, 'app-secret');
-      expect(again.stdout).toMatch(/Remove APP_SECRET_PREVIOUS 86400 s after/);
+      expect((await cli(rotation, 'app-secret')).stdout).toMatch(/Remove APP_SECRET_PREVIOUS 86400 s after/);
       const secrets = new FactorSecrets({ APP_SECRET: newSecret, APP_SECRET_PREVIOUS: undefined });
-      for (const { factor_id, secret } of apps) {
-        const [row] = await service.rows<{ secret: Buffer }>('select secret from second_factors where factor_id = $1', [
-          factor_id,
-        ]);
-        const opened = secrets.decrypt({ user_id: login.user_id, factor_id }, row?.secret ?? Buffer.alloc(0));
-        expect(opened).toEqual(Buffer.from(Secret.fromBase32(secret).bytes));
-      }
+      const rows = await service.rows<{ factor_id: string; secret: Buffer }>(
+        'select factor_id, secret from second_factors',
+      );
+      const opened = rows.map(({ factor_id, secret }) => [
+        factor_id,
+        secrets.decrypt({ user_id: login.user_id, factor_id }, secret),
+      ]);
+      expect(opened).toEqual([[kept.factor_id, Buffer.from(Secret.fromBase32(kept.secret).bytes)]]);
     });
   });
 });
