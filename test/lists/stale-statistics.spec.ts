@@ -1,4 +1,3 @@
-import { Client } from 'pg';
 import { systemActor } from '../../src/access/actor';
 import { rawSql, sql, type SqlFragment } from '../../src/http/lists/sql';
 import { eventBase } from '../../src/audit/event-base';
@@ -7,7 +6,7 @@ import { beforeOperationJoins } from '../../src/users/user-assignments.sql';
 import { applyActionSql } from '../../src/users/changes/user-changes.sql';
 import { isTaken } from '../../src/users/users.sql';
 import { addManyUsers } from '../support/many-users';
-import { createTestDatabase, type TestDatabase } from '../support/test-database';
+import { useDatabase } from '../support/test-database';
 
 /** A node of an executed plan. */
 interface PlanNode {
@@ -24,29 +23,18 @@ const [many, back] = [3_000, 2_000];
  * The statistics were collected while all users were deleted, and most users were restored since.
  */
 describe('plans on statistics from before most users were restored', () => {
-  let database: TestDatabase;
-  let client: Client;
+  const database = useDatabase();
   beforeAll(async () => {
-    database = await createTestDatabase();
-    client = new Client({ connectionString: database.url });
-    await client.connect();
-    await addManyUsers(
-      { rows: async <Row>(text: string, values?: unknown[]) => (await client.query(text, values)).rows as Row[] },
-      many,
-      'many',
-    );
-    await client.query('update users set deleted_at = now()');
-    await client.query('vacuum analyze users');
-    await client.query(`update users set deleted_at = null where (attributes ->> 'number')::integer <= ${back}`);
-  });
-  afterAll(async () => {
-    await client.end();
-    await database.drop();
+    const rows = async <Row>(text: string, values?: unknown[]) => (await database.query(text, values)).rows as Row[];
+    await addManyUsers({ rows }, many, 'many');
+    await database.query('update users set deleted_at = now()');
+    await database.query('vacuum analyze users');
+    await database.query(`update users set deleted_at = null where (attributes ->> 'number')::integer <= ${back}`);
   });
 
   const ask = async (fragment: SqlFragment, explain = '') => {
     const { text, values } = fragment.toQuery();
-    return (await client.query<Record<string, unknown>>(explain + text, values)).rows;
+    return (await database.query<Record<string, unknown>>(explain + text, values)).rows;
   };
   /** Returns the number of rows that a plan read from a table or its alias. */
   const readOf = (node: PlanNode, name: string): number => {
@@ -70,7 +58,7 @@ describe('plans on statistics from before most users were restored', () => {
   });
 
   const someIds = async () => {
-    const { rows } = await client.query<{ user_id: string }>(
+    const { rows } = await database.query<{ user_id: string }>(
       `select user_id from users where (attributes ->> 'number')::integer % 100 = 1`,
     );
     return rows.map(({ user_id }) => user_id);
@@ -86,24 +74,24 @@ describe('plans on statistics from before most users were restored', () => {
     const grants = { forbidden: [], open_to_system: [], open_to_carrier: [] };
     const event = eventBase(systemActor, 'user.changed');
     const query = applyActionSql(systemActor, { action, grants }, ids, event);
-    await client.query('begin');
+    await database.query('begin');
     expect(await readFor(query, 'users')).toBeLessThan(4 * ids.length);
-    await client.query('rollback');
-    await client.query('begin');
+    await database.query('rollback');
+    await database.query('begin');
     const [applied] = await ask(query);
     expect(applied?.['changed_ids']).toHaveLength(back / 100);
-    await client.query('rollback');
+    await database.query('rollback');
   });
 
   it('looks up the values of an undo by the users of its batch', async () => {
     const add = (operation_id: string, limit: number) =>
-      client.query(
+      database.query(
         `insert into events (event_type, actor_type, target_type, target_id, target_version, operation_id, changes)
         select 'user.changed', 'system', 'user', user_id, 1, $1, '{"locale": {"before": "fr"}}' from users limit $2`,
         [operation_id, limit],
       );
     for (const other of ['1', '2', '3']) await add(`018f0000-0000-7000-8000-00000000000${other}`, many);
-    await client.query('analyze events');
+    await database.query('analyze events');
     const ids = await someIds();
     const unknown = '018f0000-0000-7000-8000-000000000004';
     await add(unknown, many);

@@ -28,3 +28,24 @@ export async function createTestDatabase({ empty = false } = {}): Promise<TestDa
   };
   return { url: url.href, drop };
 }
+
+/**
+ * Gives the tests of a file a database with one connection, without a service. Call it in
+ * `describe`.
+ */
+export function useDatabase(): Pick<Client, 'query'> {
+  const subject = {} as Pick<Client, 'query'>;
+  let database: TestDatabase;
+  let client: Client;
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    client = new Client({ connectionString: database.url });
+    await client.connect();
+    subject.query = client.query.bind(client);
+  });
+  afterAll(async () => {
+    await client.end();
+    await database.drop();
+  });
+  return subject;
+}
