@@ -38,8 +38,7 @@ describe('roles and API keys in the console', () => {
   it('creates a role with permissions of the service and of a module, and shows conflicts at the field', async () => {
     const page = await subject.login(undefined, '/roles');
     await linkOf(page, 'carrier_administrator').waitFor();
-    await sees(page, 'audit:read, role:read, session:read');
-    await expectAccessible(page);
+    await sees(page, 'audit:read, role:read, session:read', expectAccessible);
     await page.setViewportSize(phone);
     await page.getByRole('listitem').filter({ hasText: 'auditor' }).waitFor();
     await follow(page, 'Create role');
@@ -56,8 +55,7 @@ describe('roles and API keys in the console', () => {
     await other.press('Enter');
     await click(page, 'Create role', 'Choose at least one');
     await page.getByRole('checkbox', { name: 'System Users' }).check();
-    await click(page, 'Create role', 'Another role has this name.', faultyInput(page, 'Name'));
-    await expectAccessible(page);
+    await click(page, 'Create role', 'Another role has this name.', faultyInput(page, 'Name'), expectAccessible);
     // Looks like the path of a file.
     await name(page).fill('support.eu');
     await submit(page, { Description: 'Helps users in Europe' }, 'Create role', headingOf(page, 'support.eu'));
@@ -161,8 +159,7 @@ describe('roles and API keys in the console', () => {
     await linkOf(page, '1 user has this role').waitFor();
     await click(page, 'Delete role');
     const inUse = dialogOf(page, 'The role visitor is still in use');
-    await sees(inUse, '1 user has this role and would lose its permissions.');
-    await expectAccessible(page);
+    await sees(inUse, '1 user has this role and would lose its permissions.', expectAccessible);
     await follow(inUse, 'Show the users');
     await page.waitForURL('**/users?role=visitor');
     expect((await service.patch(`/user/${user_id}`, { token, body: { roles: [] } })).status).toBe(200);
@@ -183,8 +180,7 @@ describe('roles and API keys in the console', () => {
     const german = await subject.login(undefined, '/roles/operator/', { viewport: phone });
     await headingOf(german, 'operator').waitFor();
     await switchToGerman(german);
-    await sees(german, 'Benutzer aus einer Datei importieren');
-    await expectAccessible(german);
+    await sees(german, 'Benutzer aus einer Datei importieren', expectAccessible);
   });
 
   it('does not say that nothing prevents a login to roles that cannot read the audit log', async () => {
@@ -216,8 +212,7 @@ describe('roles and API keys in the console', () => {
   it('creates an API key for one carrier, shows it once, and copies it', async () => {
     const page = await subject.login(undefined, '/api-keys');
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
-    await sees(page, 'There are no API keys yet');
-    await expectAccessible(page);
+    await sees(page, 'There are no API keys yet', expectAccessible);
     await page.getByRole('main').getByRole('link', { name: 'Create API key' }).first().click();
     await name(page).fill('billing');
     await click(page, 'Create API key', 'Choose at least one permission');
@@ -234,8 +229,7 @@ describe('roles and API keys in the console', () => {
     await page.getByLabel('Expires').selectOption('in 90 days');
     await click(page, 'Create API key');
     const dialog = dialogOf(page, 'Copy the API key now');
-    await dialog.waitFor();
-    await expectAccessible(page);
+    await sees(page, dialog, expectAccessible);
     await page.keyboard.press('Escape');
     await click(dialog, 'Copy key', 'Copied');
     const key = await page.evaluate<string>('navigator.clipboard.readText()');
@@ -251,19 +245,16 @@ describe('roles and API keys in the console', () => {
     await createKey(subject.service, permissions, { name: 'nightly report', expires_at: inSeconds(90 * 86_400) });
     expect(await listUsers(key)).toBe(200);
     const page = await subject.login(undefined, '/api-keys');
-    await sees(page, 'Expires soon');
-    await expectAccessible(page);
+    await sees(page, 'Expires soon', expectAccessible);
     await click(page, 'Revoke key old script');
     const dialog = dialogOf(page, 'Revoke the API key old script?');
-    await sees(dialog, 'Last used:');
-    await expectAccessible(page);
+    await sees(dialog, 'Last used:', expectAccessible);
     await click(dialog, 'Revoke key', 'The API key old script is revoked.');
     expect(await listUsers(key)).toBe(401);
     await page.getByText('Active', { exact: true }).first().click();
     await linkOf(page, 'old script').waitFor({ state: 'hidden' });
     expect(page.url()).toContain('active=true');
-    await follow(page, 'nightly report', headingOf(page, 'nightly report'));
-    await expectAccessible(page);
+    await follow(page, 'nightly report', headingOf(page, 'nightly report'), expectAccessible);
   });
 
   it('offers Carrier Users only what they hold and no carriers for API keys, and others no page', async () => {

@@ -33,8 +33,7 @@ describe('the account page of the console', () => {
 
   it('saves changed fields of the profile, and shows a fault at its field', async () => {
     const { page, user_id } = await subject.loginAs({ first_name: 'Ada', job_title: 'Clerk' }, '/account');
-    await sees(page, 'You have no second factor.');
-    await expectAccessible(page);
+    await sees(page, 'You have no second factor.', expectAccessible);
     await fill(page, { 'Last name': 'Lovelace', Phone: '0664 123', 'Job title': '' });
     await page.getByRole('combobox', { name: 'Time zone' }).fill('Vienna');
     await page.getByRole('option', { name: 'Europe/Vienna' }).click();
@@ -88,8 +87,7 @@ describe('the account page of the console', () => {
     await send(password, 'too short');
     await sees(form, 'is too short: use at least 15 characters');
     await send(password, 'P@ssw0rd12345678');
-    await sees(form, 'is too easy to guess', 'Add a few uncommon words.');
-    await expectAccessible(page);
+    await sees(form, 'is too easy to guess', 'Add a few uncommon words.', expectAccessible);
     await send(password, newPassword);
     await sees(page, 'Your password is changed.');
     await form.waitFor({ state: 'hidden' });
@@ -168,8 +166,7 @@ describe('the account page of the console', () => {
     await logOut(page);
     await subject.fillLogin(page, name);
     const code = page.getByLabel('Code from your authenticator app');
-    await code.waitFor();
-    await expectAccessible(page);
+    await sees(page, code, expectAccessible);
     await code.fill(wrongCodeOf(secret));
     await sees(page, 'The code is wrong');
     await forgetSteps(subject.service);
@@ -184,8 +181,7 @@ describe('the account page of the console', () => {
     await click(page, 'Add authenticator app');
     const dialog = dialogOf(page, 'Add authenticator app');
     await submit(dialog, { Name: 'Phone' }, 'Continue');
-    await freshAuthenticationDialog(page).getByLabel('Password', { exact: true }).waitFor();
-    await expectAccessible(page);
+    await sees(page, freshAuthenticationDialog(page).getByLabel('Password', { exact: true }), expectAccessible);
     await proveIdentity(page, 'not the right password');
     await freshAuthenticationDialog(page).getByRole('alert').waitFor();
     await proveIdentity(page);

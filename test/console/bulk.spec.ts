@@ -122,8 +122,7 @@ describe('work on many users in the console', () => {
     await confirm(page, 'Delete', '2');
     await done(page);
     expect(await figure(page, 'Deleted')).toBe('2');
-    await sees(page, 'You cannot do this to your own user.');
-    await expectAccessible(page);
+    await sees(page, 'You cannot do this to your own user.', expectAccessible);
     const list = await subject.service.get(`/user/list?user_id_in=${ids}`, subject.service.admin);
     expect(list.body.items).toHaveLength(1);
   });
@@ -173,8 +172,7 @@ describe('work on many users in the console', () => {
     const page = await open('carrier_id=stolen');
     await chooseField(page, 'Secure accounts');
     expect(await page.getByRole('button', { name: 'Add a field' }).count()).toBe(0);
-    await preview(page, 'Keep second factors');
-    await expectAccessible(page);
+    await preview(page, 'Keep second factors', expectAccessible);
     await confirm(page, 'Change', '2', '2', ['This cannot be undone.']);
     await sees(page, headingOf(page, 'Change of 2 users'), 'Kept second factors');
     expect(await page.getByRole('button', { name: 'Undo', exact: true }).count()).toBe(0);
@@ -211,8 +209,7 @@ describe('work on many users in the console', () => {
 
   it('checks a file, imports its good rows, and imports the bad rows after a correction', async () => {
     const page = await subject.login(undefined, '/users/import');
-    await sees(page, 'Drop a file here');
-    await expectAccessible(page);
+    await sees(page, 'Drop a file here', expectAccessible);
     await check(page, 'people.csv', badFile);
     await sees(page, /^2 rows have errors and will be skipped/);
     expect(await usersOf('%')).not.toContain('good-1');
@@ -262,8 +259,7 @@ describe('work on many users in the console', () => {
     await addManyUsers(subject.service, 1_200, 'export');
     const page = await subject.login(undefined, '/users?carrier_id=export');
     await choose(page, 'Import and export', 'Export users…');
-    await sees(page, 'The file will contain 1,200 users');
-    await expectAccessible(page);
+    await sees(page, 'The file will contain 1,200 users', expectAccessible);
     const file = await download(page, 'Download');
     expect(file.name).toMatch(/^users-.+\.csv$/);
     const lines = file.text.trimEnd().split('\r\n');

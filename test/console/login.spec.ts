@@ -232,7 +232,6 @@ describe('logging in to the console', () => {
     await click(page, 'Open navigation');
     await follow(page, 'My account', headingOf(page, 'My account'));
     await switchToGerman(page);
-    await headingOf(page, 'Mein Konto').waitFor();
-    await expectAccessible(page);
+    await sees(page, headingOf(page, 'Mein Konto'), expectAccessible);
   });
 });

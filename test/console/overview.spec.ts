@@ -132,12 +132,10 @@ describe('the frame, the start page, the audit log and the sessions of the conso
     const page = await subject.login(undefined, '/account');
     await follow(page, 'Audit log');
     const changed = rowOf(page, 'User changed').filter({ hasText: name });
-    await sees(changed, 'Clerk becomes Dispatcher', linkOf(changed, 'administrator'));
-    await expectAccessible(page);
+    await sees(changed, 'Clerk becomes Dispatcher', linkOf(changed, 'administrator'), expectAccessible);
     const details = dialogOf(page, 'User changed');
     await click(changed, /^Details: User changed/, details.getByRole('row', { name: 'Status active disabled' }));
-    await details.getByRole('row', { name: 'Attributes empty tier: gold' }).waitFor();
-    await expectAccessible(page);
+    await sees(page, details.getByRole('row', { name: 'Attributes empty tier: gold' }), expectAccessible);
     await screenshot(page, 'audit-details');
     await follow(details, 'Events of this request');
     await details.waitFor({ state: 'hidden' });
@@ -182,16 +180,14 @@ describe('the frame, the start page, the audit log and the sessions of the conso
   it('offers a reload after an update removed a part of the loaded version, and repeats failed loads', async () => {
     const page = await subject.login(undefined, '/account');
     await page.route('**/*', (route) => route.abort('connectionrefused'));
-    await follow(page, 'Users', 'The service cannot be reached.');
-    await expectAccessible(page);
+    await follow(page, 'Users', 'The service cannot be reached.', expectAccessible);
     await click(page, 'Try again', 'The service cannot be reached.');
     await page.unroute('**/*');
     await click(page, 'Try again', headingOf(page, 'Users'));
     // The file has another name after an update, so the old one is not found.
     await page.route('**/assets/roles.routes-*.js', (route) => route.fulfill({ status: 404 }));
     const notice = dialogOf(page, 'A new version is available');
-    await follow(page, 'Roles', notice);
-    await expectAccessible(page);
+    await follow(page, 'Roles', notice, expectAccessible);
     await page.unroute('**/assets/roles.routes-*.js');
     await click(notice, 'Reload', headingOf(page, 'Roles'));
   });
@@ -233,16 +229,14 @@ describe('the frame, the start page, the audit log and the sessions of the conso
   it('has an accessible menu, lists the keyboard shortcuts, and switches those of a single key off', async () => {
     const page = await subject.login();
     await userMenu(page).click();
-    await page.getByRole('menuitem', { name: 'Log out' }).waitFor();
-    await expectAccessible(page);
+    await sees(page, page.getByRole('menuitem', { name: 'Log out' }), expectAccessible);
     await page.keyboard.press('Escape');
     await page.keyboard.press('Control+K');
     const search = page.getByRole('textbox', { name: 'Search', exact: true });
     await search.fill('shortcuts');
     await page.keyboard.press('Enter');
     const dialog = dialogOf(page, 'Keyboard shortcuts');
-    await sees(dialog, 'Next page');
-    await expectAccessible(page);
+    await sees(dialog, 'Next page', expectAccessible);
     await dialog.getByRole('switch', { name: 'Single-key shortcuts' }).uncheck();
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'hidden' });
@@ -261,8 +255,7 @@ describe('the frame, the start page, the audit log and the sessions of the conso
       return page.evaluate('document.activeElement.textContent');
     };
     expect(await next()).not.toBe('Overview');
-    await click(page, 'Open navigation');
-    await expectAccessible(page);
+    await click(page, 'Open navigation', expectAccessible);
     await page.setViewportSize(phone);
     expect(await next()).toBe('Overview');
     await page.keyboard.press('Escape');
@@ -283,8 +276,7 @@ describe('the frame, the start page, the audit log and the sessions of the conso
     await follow(page, /^Sessions$/, phoneRow.getByText('Safari 18 on iOS 18'), rowOf(page, 'This session'));
     await expectAccessible(page, true);
     await screenshot(page, 'sessions');
-    await click(phoneRow, `End session of ${name}`);
-    await expectAccessible(page);
+    await click(phoneRow, `End session of ${name}`, expectAccessible);
     let send: () => void = () => undefined;
     const mayContinue = new Promise<void>((resolve) => (send = resolve));
     await page.route('**/auth/session/*', (route) => void mayContinue.then(() => route.continue()));
@@ -314,8 +306,7 @@ describe('the frame, the start page, the audit log and the sessions of the conso
     expect(new URL(page.url()).search).toBe(`?user_id=${user_id}`);
     await click(page, 'End all that match…');
     const dialog = dialogOf(page, 'End all sessions that match?');
-    await sees(dialog, '3 live sessions match the filter.', `User is ${name}`);
-    await expectAccessible(page);
+    await sees(dialog, '3 live sessions match the filter.', `User is ${name}`, expectAccessible);
     await fill(dialog, { 'Type 3 to confirm': '2' });
     expect(await dialog.getByRole('button', { name: 'End 3 sessions' }).isDisabled()).toBe(true);
     await submit(dialog, { 'Type 3 to confirm': '3' }, 'End 3 sessions', '3 sessions were ended.', 'Nothing matches');

@@ -81,8 +81,7 @@ describe('users in the console', () => {
       await fill(page, values);
     };
     const page = await subject.login(undefined, '/users');
-    await linkOf(page, 'lovelace').waitFor();
-    await expectAccessible(page);
+    await sees(page, linkOf(page, 'lovelace'), expectAccessible);
     await screenshot(page, 'users');
     await screenshot(page, 'users-phone', { viewport: phone });
     await page.setViewportSize(desktop);
@@ -154,8 +153,7 @@ describe('users in the console', () => {
     await page.getByRole('checkbox', { name: 'carrier_user', exact: true }).check();
     await click(page, 'Save changes');
     await tab(page, 'History');
-    await sees(page.getByRole('tabpanel', { name: 'History' }), 'Augusta', 'carrier_user');
-    await expectAccessible(page);
+    await sees(page.getByRole('tabpanel', { name: 'History' }), 'Augusta', 'carrier_user', expectAccessible);
     await tab(page, 'Data');
     await switchToGerman(page);
     await submit(page, { Zeitzone: 'Mars/Olympus' }, 'Änderungen speichern');
@@ -245,15 +243,13 @@ describe('users in the console', () => {
       await loginFrom(subject.service, user.name, device, '127.0.0.1');
     await Authenticator.enrol((text, values) => subject.service.rows(text, values), user.user_id);
     const page = await subject.login(undefined, `/users/${user.user_id}?tab=sessions`);
-    await sees(page, '2 in total');
-    await expectAccessible(page);
+    await sees(page, '2 in total', expectAccessible);
     const end = page.getByRole('button', { name: /^End session of/ });
     await end.first().click();
     await confirm(page, 'End session', '1 in total');
     await click(page, 'End all sessions');
     await confirm(page, 'End sessions', 'No live sessions');
-    await tab(page, 'Second factors', 'Authenticator app');
-    await expectAccessible(page);
+    await tab(page, 'Second factors', 'Authenticator app', expectAccessible);
     await click(page, 'Reset second factors');
     await confirm(page, 'Reset', 'No second factor');
   });
@@ -281,8 +277,7 @@ describe('users in the console', () => {
     expect(items).toMatchObject([{ factor_id: own.factor_id }]);
     expect([(await service.get('/user', user)).status, await lists(key)]).toEqual([401, 401]);
     await follow(page, 'API keys', 'Suspended');
-    await follow(page, 'billing');
-    await expectAccessible(page);
+    await follow(page, 'billing', expectAccessible);
     await click(page, 'Resume key', 'The API key billing works again.');
     expect(await lists(key)).toBe(200);
   });

@@ -3,21 +3,24 @@ import { password } from './service';
 
 type Area = Page | Locator;
 type Text = string | RegExp;
-/** A text or an element that a page shows. */
-export type Shown = Text | Locator;
+/** A text or an element that a page shows, or a check of the page. */
+export type Shown = Text | Locator | ((page: Page) => Promise<void>);
 
-/** Waits until an area shows texts, or elements are visible. */
+const pageOf = (area: Area) => ('page' in area ? area.page() : area);
+
+/** Waits until an area shows texts or elements, in this order, and checks its page. */
 export async function sees(area: Area, ...shown: Shown[]): Promise<void> {
   for (const one of shown) {
-    const isText = typeof one === 'string' || one instanceof RegExp;
-    await (isText ? area.getByText(one).first() : one).waitFor();
+    if (typeof one === 'function') await one(pageOf(area));
+    else if (typeof one === 'string' || one instanceof RegExp) await area.getByText(one).first().waitFor();
+    else await one.waitFor();
   }
 }
 
 /** Clicks a button, and waits until the page shows texts or elements. */
 export async function click(area: Area, name: Text, ...shown: Shown[]): Promise<void> {
   await area.getByRole('button', { name }).click();
-  await sees('page' in area ? area.page() : area, ...shown);
+  await sees(pageOf(area), ...shown);
 }
 
 /** Clicks a button of the open dialog, and waits until the page shows texts or elements. */
@@ -28,7 +31,7 @@ export function confirm(page: Page, name: Text, ...shown: Shown[]): Promise<void
 /** Follows a link, and waits until the page shows texts or elements. */
 export async function follow(area: Area, name: Text, ...shown: Shown[]): Promise<void> {
   await area.getByRole('link', { name }).click();
-  await sees('page' in area ? area.page() : area, ...shown);
+  await sees(pageOf(area), ...shown);
 }
 
 /** Fills in fields by their labels. */
