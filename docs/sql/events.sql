@@ -84,12 +84,16 @@ where occurred_at >= $1::timestamptz and occurred_at < $2::timestamptz and ip is
       select session_id
       from sessions
       where user_id = any($5::uuid[])
+      union
+      select session_id
+      from events
+      where target_id = any($6::uuid[]) and event_type = 'login.succeeded'
     ))
     and case
       when target_type = 'session' then target_id = any(array(
         <as in eraseUsers>
       ))
-      else target_type in ('user', 'login') and target_id = any($7::uuid[])
+      else target_type in ('user', 'login') and target_id = any($9::uuid[])
     end
   )
 );
@@ -109,13 +113,13 @@ where occurred_at >= $2::timestamptz and occurred_at < $3::timestamptz
     when target_type = 'session' then target_id = any(array(
       <as in eraseUsers>
     ))
-    else target_type in ('user', 'login') and target_id = any($7::uuid[])
+    else target_type in ('user', 'login') and target_id = any($9::uuid[])
   end
   and (
     target_version is not null
     or exists (
       select
       from jsonb_each(changes)
-      where not event_type || '/' || key = any($8::text[])
+      where not event_type || '/' || key = any($10::text[])
     )
   );

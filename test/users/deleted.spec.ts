@@ -1,5 +1,6 @@
 import { eventCatalogue } from '../../src/audit/event-catalogue';
 import { type UserField, userFields, userFieldsWith } from '../../src/users/user-fields';
+import type { SessionsService } from '../../src/auth/sessions/sessions.service';
 import { password, type TestAnswer, type TestLogin, TestService } from '../support/service';
 import { tableNames } from '../support/tables';
 
@@ -207,7 +208,7 @@ describe('deleted users', () => {
       await service.rows(`update sessions set last_seen_at = ${long}, ended_at = ${long} where user_id = $1`, [
         user.user_id,
       ]);
-      await service.inside('SessionsService').removeOld();
+      await service.inside<SessionsService>('SessionsService').removeOld();
       expect(await service.rows('select from sessions where user_id = $1', [user.user_id])).toEqual([]);
       const tables = async () => {
         const found: string[] = [];
