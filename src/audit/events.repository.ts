@@ -71,7 +71,7 @@ export class EventsRepository {
       month === null
         ? rawSql('true')
         : sql`occurred_at >= ${month.from}::timestamptz and occurred_at < ${month.until}::timestamptz`;
-    // The sessions of older logins are no longer stored.
+    // Sessions are removed 90 days after their end. The events of logins name removed sessions too.
     const session_ids = sql`array(
       select session_id
       from sessions

@@ -11,9 +11,9 @@ type Variant = [query: string, request: Request];
 
 const refused = '401 auth.reauthentication_required';
 const challenge = 'Bearer error="insufficient_user_authentication", max_age="300"';
-/** Seconds since an authentication that is just not fresh any more. */
+/** Age in seconds of an authentication that is just no longer fresh. */
 const stale = 301;
-/** Seconds since an authentication that is still fresh, also at the end of a slow test. */
+/** Age in seconds of an authentication that is still fresh at the end of a slow test. */
 const fresh = 240;
 /** Id of a deleted user with a role. */
 const restorable = randomUUID();
@@ -103,7 +103,7 @@ describe('fresh authentication', () => {
       session_id,
       seconds,
     ]);
-  /** Returns a token of a new session that authenticated some seconds ago. */
+  /** Returns an access token of a new session, whose authentication has an age in seconds. */
   async function tokenOf(user_id: string, seconds: number): Promise<string> {
     const { session_id } = await addSession(service, user_id);
     await age(session_id, seconds);
@@ -113,7 +113,7 @@ describe('fresh authentication', () => {
   const send = ({ method, path }: Operation, [query, request]: Variant, token: string) =>
     service.send(method, `${path}?${query}`.replace(/\?$/, ''), { token, ...request });
 
-  it('is required after FRESH_AUTH_SECONDS in exactly the requests that the document describes (S24)', async () => {
+  it('is required after FRESH_AUTH_SECONDS in exactly the requests that the OpenAPI document marks (S24)', async () => {
     const conditional = operations.filter((operation) => operation['x-fresh-auth-if'] !== undefined);
     expect(conditional.map(({ operationId }) => operationId).sort()).toEqual(Object.keys(variants).sort());
     expect(needing.length).toBeGreaterThanOrEqual(15);
@@ -128,7 +128,7 @@ describe('fresh authentication', () => {
     }
   });
 
-  it('lets sessions send these requests before, and API keys at any time (S24)', async () => {
+  it('is not required within FRESH_AUTH_SECONDS, or for API keys (S24)', async () => {
     const { key } = await createKey(service, ['*']);
     for (const [operation, variant] of needing) {
       const bySession = await send(operation, variant, await tokenOf(caller, fresh));
@@ -139,7 +139,7 @@ describe('fresh authentication', () => {
     }
   });
 
-  it('is checked after the permission and the request (S24)', async () => {
+  it('is checked after the permission and the validity of the request (S24)', async () => {
     const user = await service.createUser({ user_type: 'system' });
     for (const [operation, [query, request]] of needing) {
       const { name, needsPermission } = operation;
@@ -157,7 +157,7 @@ describe('fresh authentication', () => {
     }
   });
 
-  it('lets a client repeat the request with its idempotency key afterwards (S24)', async () => {
+  it('lets a client repeat the rejected request with the same idempotency key (S24)', async () => {
     const { token, session_id } = await service.login('administrator');
     const { user_id } = await service.createUser();
     const request = { token, body: { allowed_ips: [] }, headers: { 'idempotency-key': randomUUID() } };

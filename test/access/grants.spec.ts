@@ -64,7 +64,7 @@ describe('granting permissions', () => {
   describe('that the caller lacks', () => {
     const carrier = { user_type: 'carrier', carrier_id: 'c1' };
 
-    it('is rejected in a new user with a role whose permissions the caller does not all hold (Z10)', async () => {
+    it('is rejected in a new user whose role has a permission that the caller does not hold (Z10)', async () => {
       for (const [by, type, ...roles] of [
         [operator, system, 'administrator'],
         [operator, system, 'auditor'],
@@ -85,7 +85,7 @@ describe('granting permissions', () => {
       expect((await create(carrierAdministrator, { ...carrier, roles: own })).status).toBe(201);
     });
 
-    it('is rejected in changes of one user or many, both for added and for removed roles (Z10)', async () => {
+    it('is rejected in single and bulk changes, for added and for removed roles (Z10)', async () => {
       const victim = await service.createUser({ ...system, roles: ['reader'] });
       const [path, all] = [`/user/${victim.user_id}`, `/user/all?user_id=${victim.user_id}`];
       await expectAll(exceeds, [
@@ -102,14 +102,14 @@ describe('granting permissions', () => {
       ]);
       expect(await rowOf(victim.user_id)).toMatchObject({ roles: ['reader'], version: 1 });
       expect((await patch(support, path, { roles: ['support'] })).body.roles).toEqual(['support']);
-      // Control: a role that names the detour makes it grantable, with the role that leads to it.
+      // Control: `may_grant` of the caller names the role "detour", so both roles can be granted.
       await createRole(admin, { name: 'granter', may_grant: ['detour'], permissions: managed });
       const granter = await service.loginAs({ ...system, roles: ['granter'] });
       const granted = await patch(granter, path, { roles: ['detour', 'detour-2'] });
       expect(granted.body.roles).toEqual(['detour', 'detour-2']);
     });
 
-    it('is rejected in a wider scope, and in any System User of a scoped administrator (Z10, Z12)', async () => {
+    it('is rejected for a wider scope, and for any new System User of a scoped administrator (Z10, Z12)', async () => {
       const carrier_scope = ['c1', 'c2'];
       const scoped = await service.loginAs({ ...system, roles: ['administrator'], carrier_scope });
       const { user_id } = await service.createUser();
@@ -122,7 +122,7 @@ describe('granting permissions', () => {
     });
   });
 
-  it('protects users with more permissions from every change by the caller (Z10)', async () => {
+  it('is not possible through a change of a user with more permissions than the caller (Z10)', async () => {
     const above = await service.loginAs({ ...system, roles: ['administrator'] });
     const detour = await service.createUser({ ...system, roles: ['detour-2'] });
     const before = await rowOf(above.user_id);
@@ -153,8 +153,8 @@ describe('granting permissions', () => {
     expect((await service.get('/user', above)).status).toBe(200);
   });
 
-  describe('to the own user', () => {
-    it('is rejected like the own deletion for any caller, in any spelling of the id (Z11, Z13)', async () => {
+  describe('to oneself', () => {
+    it('is rejected for every caller and spelling of the id, as is deleting oneself (Z11, Z13)', async () => {
       // The caller is not the last administrator.
       await service.createUser({ ...system, roles: ['administrator'] });
       for (const login of [admin, operator, support, carrierAdministrator]) {
@@ -165,7 +165,7 @@ describe('granting permissions', () => {
             ...[{ carrier_scope: null }, { carrier_scope: [] }],
           ])
             expect([body, (await patch(login, `/user/${id}`, body)).status]).toEqual([body, 403]);
-          // Support may delete no user at all.
+          // The role "support" lacks the permission to delete users.
           const code = login === support ? 'access.denied' : 'user.self_protected';
           expect((await service.delete(`/user/${id}`, login)).body.code).toBe(code);
         }
@@ -177,7 +177,7 @@ describe('granting permissions', () => {
       expect(purged.body.code).toBe('user.self_protected');
     });
 
-    it('is skipped, like the own deletion, in a bulk change that also matches others (Z11, Z13)', async () => {
+    it('is skipped in a bulk change that also matches others, as is deleting oneself (Z11, Z13)', async () => {
       const other = await service.createUser({ ...system, carrier_scope: ['c1'] });
       const all = `/user/all?user_id_in=${admin.user_id},${other.user_id}`;
       const one = { matched: 2, changed: 1, skipped: [{ user_id: admin.user_id, reason: 'user.self_protected' }] };
@@ -192,7 +192,7 @@ describe('granting permissions', () => {
   });
 
   describe('through a role', () => {
-    it('is rejected in a new role that grants more than its author could (Z10)', async () => {
+    it('is rejected in a new role with more permissions than its creator may grant (Z10)', async () => {
       await expectAll(
         exceeds,
         [
@@ -206,7 +206,7 @@ describe('granting permissions', () => {
       expect((await createRole(manager, { permissions: managed, may_grant })).status).toBe(201);
     });
 
-    it('is rejected in changes and deletions of a role that grants more than the caller could (Z10)', async () => {
+    it('is rejected in changes and deletions of a role that grants more than the caller may (Z10)', async () => {
       await expectAll(exceeds, [
         () => changeRole(manager, 'plain', { permissions: ['*'] }),
         () => changeRole(manager, 'plain', { permissions: ['calls:read', 'billing:write'] }),
@@ -239,7 +239,7 @@ describe('granting permissions', () => {
         () => createRole(giver, { permissions: ['billing:write'] }),
         () => createRole(giver, { permissions: ['*'] }),
       ]);
-      // Others may grant it through `may_grant`.
+      // Control: a new role may name the role in `may_grant`.
       expect((await createRole(giver, { may_grant: ['billing'] })).status).toBe(201);
     });
   });

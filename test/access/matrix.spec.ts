@@ -71,7 +71,7 @@ describe('the access to operations', () => {
   const protectedOr = (then: string) => (cell: Cell) => (cell.isProtected ? '403 access.protected_user' : then);
   const ownOr = (own: string, then: MatrixRow['expected']) => (cell: Cell) =>
     cell.relation === 'own' ? own : then(cell);
-  /** A row with each kind of user as the target. */
+  /** Returns a row with each kind of user as the target. */
   const onUsers = (
     permission: string | null,
     send: MatrixRow['send'],
@@ -87,7 +87,7 @@ describe('the access to operations', () => {
     };
   const matchedOne = ({ isProtected }: Cell) => `200 matched 1 ${isProtected ? 'access.protected_user' : ''}`;
   const seen = ({ sees }: Cell) => `200 found ${sees ? 1 : 0}`;
-  /** The type and the carrier of a new user in relation to the caller. */
+  /** Returns the type and the carrier of a new user in relation to the caller. */
   const typeOf = (relation: Relation) =>
     relation === 'system user'
       ? { user_type: 'system', carrier_id: '' }
@@ -139,7 +139,7 @@ describe('the access to operations', () => {
     'POST /user/create': {
       permission: 'user:create',
       related: ['same carrier', 'other carrier', 'system user'],
-      // The name is taken: a caller with the permission learns that, and no user is created.
+      // The name is taken, so that no user is created.
       send: ({ login: { token }, target: { name }, relation }) => {
         const { user_type, carrier_id } = typeOf(relation);
         const type = carrier_id === '' ? { user_type } : { user_type, carrier_id };
@@ -257,7 +257,7 @@ describe('the access to operations', () => {
   );
 
   describe('without a login', () => {
-    it('is rejected in every operation, except for the public ones listed here (Z1)', async () => {
+    it('is rejected in every operation that is not in the list of public operations (Z1)', async () => {
       const open = documented.filter(({ permission }) => permission === 'none').map(({ operation }) => operation);
       expect(open.sort()).toEqual(publicOperations);
       const basic = { headers: { authorization: 'Basic YWRtaW46YWRtaW4=', cookie: 'token=1' } };
@@ -271,7 +271,7 @@ describe('the access to operations', () => {
         }
     });
 
-    it('is documented or rejected in every route of the router (Z1, H20)', async () => {
+    it('is rejected on every route of the router, also on undocumented routes (Z1, H20)', async () => {
       const printed = await service.inside<Router>('Router').printRoutes({ commonPrefix: false });
       const routes = routesOf(printed).filter((path) => !pages.test(path));
       expect(routes.length).toBeGreaterThanOrEqual(Object.keys(document.paths).length);
@@ -342,7 +342,7 @@ describe('the access to operations', () => {
   });
 });
 
-/** Replaces the parameters of a path by ids of nothing. */
+/** Replaces the parameters of a path by unknown ids. */
 function withIds(path: string): string {
   return path.replace(/\{[^}]+\}/g, randomUUID());
 }

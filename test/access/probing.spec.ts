@@ -6,7 +6,7 @@ import { password, type TestLogin, TestService } from '../support/service';
 
 type Token = Pick<TestLogin, 'token'>;
 
-/** Conflicts per carrier and hour that the service reports. */
+/** Maximum number of conflicts that the service reports per carrier and hour. */
 const limit = 100;
 const taken = 120;
 
@@ -74,7 +74,7 @@ describe('probing for names and addresses of other carriers', () => {
     expect(events).toEqual([{ event_type: 'user.import_previewed', actor_type: 'user', ...target, changes }]);
   });
 
-  it('ends after 100 conflicts of a dry run, so that taken and free names look alike (B25)', async () => {
+  it('ends after 100 conflicts of a dry run: taken and free names then look alike (B25)', async () => {
     const rows = [...rowsOf(50, 'before'), ...takenRows(taken), ...rowsOf(1_500, 'after')];
     const { status, body } = await dryRun(await login(), rows);
     expect([status, body.would_create, body.skipped_count]).toEqual([200, 50, taken + 1_500]);
@@ -133,7 +133,7 @@ describe('probing for names and addresses of other carriers', () => {
     expect((await create(actor, row('next-hour'))).status).toBe(201);
   });
 
-  it('counts in single requests although their transactions roll back (B25)', async () => {
+  it('counts in single requests, although their transactions are rolled back (B25)', async () => {
     const actor = await login();
     const own = (await create(actor, row('single'))).body.user_id as string;
     const deleted = (await create(actor, row('single-deleted'))).body.user_id as string;
@@ -153,7 +153,7 @@ describe('probing for names and addresses of other carriers', () => {
     ]);
   });
 
-  it('ends imports after 100 conflicts: no further row is created, free or taken (B25)', async () => {
+  it('ends in an import after 100 conflicts: no further row is imported, free or taken (B25)', async () => {
     const actor = await login();
     const rows = [row('first-free'), ...takenRows(taken), row('last-free'), row('bad', { email: '!' })];
     const { body } = await send(actor, rows);
@@ -318,7 +318,7 @@ describe('probing for names and addresses of other carriers', () => {
       };
     });
 
-    it('reveals no more of a user in another carrier or a System User than of an own one (L3)', async () => {
+    it('reveals no more about System Users and other carriers than about the own carrier (L3)', async () => {
       const administrator = await service.loginAs({ roles: ['carrier_administrator'] });
       const before = await service.rows('select count(*) from users');
       for (const [code, taking] of [

@@ -75,7 +75,7 @@ describe('access that changes', () => {
 
     const add = (fields: Record<string, unknown> = {}) =>
       service.createUser({ user_type: 'system', roles: ['administrator'], ...fields });
-    /** Takes their roles from all other administrators. */
+    /** Removes the roles of all other administrators. */
     const keepOnly = (...users: { user_id: string }[]) =>
       service.rows(
         `update users set roles = '{}' where roles && '{administrator,owner-a,owner-b}' and user_id <> all($1)`,
@@ -110,7 +110,7 @@ describe('access that changes', () => {
         expect(await administrators()).toEqual([{ user_id: admin.user_id }]);
       });
 
-      it.each(Object.entries(ways))('lets the user not be %s (Z14)', async (_title, way) => {
+      it.each(Object.entries(ways))('is kept: the user cannot be %s (Z14)', async (_title, way) => {
         const before = await rowOf(admin.user_id);
         const answer = await send(deputy, admin, way);
         expect([answer.status, answer.body.code]).toEqual([409, 'user.last_administrator']);
@@ -118,7 +118,7 @@ describe('access that changes', () => {
         expect((await service.get('/user', admin)).status).toBe(200);
       });
 
-      it('skips the user in a bulk change or its preview (Z14)', async () => {
+      it('is kept in bulk changes and their previews, which skip the user (Z14)', async () => {
         const before = await rowOf(admin.user_id);
         const skipped = [{ user_id: admin.user_id, reason: 'user.last_administrator' }];
         for (const [method, body] of [
@@ -136,14 +136,14 @@ describe('access that changes', () => {
         expect(await rowOf(admin.user_id)).toEqual(before);
       });
 
-      it('skips one of two whom a filter matches, also with another role (Z14)', async () => {
+      it('is kept if a filter matches both administrators, also with different roles (Z14)', async () => {
         const other = await loginAs('owner-a');
         const { body } = await service.delete(`/user/all?user_id_in=${admin.user_id},${other.user_id}`, deputy);
         expect(body).toMatchObject({ changed: 1, skipped: [{ reason: 'user.last_administrator' }] });
         expect(await administrators()).toEqual([{ user_id: body.skipped[0].user_id }]);
       });
 
-      it('keeps * in the role of the user, without an event (Z14)', async () => {
+      it('is kept if a change removes * from the role: it is rejected without an event (Z14)', async () => {
         const owner = await loginAs('owner-a');
         await keepOnly(owner);
         const { status, body } = await empty(owner, 'owner-a');
@@ -163,7 +163,7 @@ describe('access that changes', () => {
       });
     });
 
-    describe('beside another one', () => {
+    describe('beside a second administrator', () => {
       let first: TestLogin;
       let second: TestLogin;
       beforeEach(async () => {
@@ -176,7 +176,7 @@ describe('access that changes', () => {
       const race = (...requests: Request[]) =>
         whileOpen([['select pg_advisory_xact_lock($1)', advisoryLocks.administrators]], requests);
 
-      it.each(Object.entries(ways))('keeps one if each has the other %s, and a third both (Z15)', async (_, way) => {
+      it.each(Object.entries(ways))('keeps one if both are %s by each other and a third (Z15)', async (_, way) => {
         const answers = await race(
           () => send(first, second, way),
           () => send(second, first, way),
@@ -187,7 +187,7 @@ describe('access that changes', () => {
         expect(await administrators()).toHaveLength(1);
       });
 
-      it('keeps one if bulk and single requests remove both in several ways (Z15)', async () => {
+      it('keeps one if concurrent bulk and single requests remove both in several ways (Z15)', async () => {
         const all = `/user/all?user_id_in=${first.user_id},${second.user_id}`;
         const patch = ({ token }: TestLogin, body: object) => service.patch(all, { token, body });
         const answers = await race(
@@ -202,10 +202,13 @@ describe('access that changes', () => {
       });
 
       it.each<[string, () => Request[]]>([
-        ['both empty their own role', () => [() => empty(first, 'owner-a'), () => empty(second, 'owner-b')]],
-        ['each empties the role of the other', () => [() => empty(first, 'owner-b'), () => empty(second, 'owner-a')]],
+        ['both remove * from their own role', () => [() => empty(first, 'owner-a'), () => empty(second, 'owner-b')]],
+        [
+          'each removes * from the role of the other',
+          () => [() => empty(first, 'owner-b'), () => empty(second, 'owner-a')],
+        ],
         ...['disabled', 'deleted', 'demoted', 'scoped'].map((title): [string, () => Request[]] => [
-          `one empties the own role and has the other ${title}`,
+          `one removes * from their own role and the other is ${title}`,
           () => [() => empty(first, 'owner-a'), () => send(first, second, ways[title] as Way)],
         ]),
       ])('keeps one if %s (Z15)', async (_title, requests) => {
@@ -223,7 +226,7 @@ describe('access that changes', () => {
       ['disabled', ['PATCH', '', { status: 'disabled' }], 401],
       ['deleted', ['DELETE', ''], 401],
     ] satisfies [string, Way, number][])(
-      'ends with the response that the user is %s, also between parallel requests (Z16)',
+      'ends with the response to the request by which the user is %s, also for parallel requests (Z16)',
       async (_title, way, refused) => {
         const stale = await loginAs('administrator');
         const victim = await service.createUser();
@@ -241,14 +244,14 @@ describe('access that changes', () => {
         taken = true;
         await Promise.all(loops);
         expect(new Set(late)).toEqual(new Set([refused]));
-        // A demoted user: the roles in the token are ignored.
+        // A demoted user may still read users: the service ignores the roles in the token.
         expect((await service.get('/user/list', stale)).status).toBe(refused === 403 ? 200 : 401);
         const live = 'select 1 from sessions where user_id = $1 and ended_at is null';
         expect(await service.rows(live, [stale.user_id])).toHaveLength(refused === 403 ? 1 : 0);
       },
     );
 
-    it('is narrowed from the next request on by a scope or the loss of a role (Z16)', async () => {
+    it('is narrowed on the next request after a smaller scope or the loss of a role (Z16)', async () => {
       const stale = await loginAs('deputy');
       const { user_id } = await service.createUser({ carrier_id: 'c7' });
       const status = async () => (await service.get(`/user/${user_id}`, stale)).status;
@@ -317,7 +320,7 @@ describe('access that changes', () => {
     it.each([
       ['deleted', 'DELETE', undefined],
       ['closed to the type of the user', 'PATCH', { user_types: ['system'] }],
-    ])('waits for the grant before it is %s, and is not (Z17)', async (_title, method, body) => {
+    ])('waits for the grant, and is then not %s (Z17)', async (_title, method, body) => {
       const role = await addRole();
       const { user_id } = await service.createUser();
       const answers = await whileOpen(

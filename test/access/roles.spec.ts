@@ -89,7 +89,7 @@ describe('roles', () => {
     ]);
   });
 
-  it('keep their version, without an event, in a change without effect', async () => {
+  it('keep their version and record no event in a change without effect', async () => {
     const name = await add({ permissions: ['b:b', 'a:a'], description: 'x' });
     const same = { permissions: ['a:a', 'b:b'], description: 'x', user_types: ['carrier', 'system'] };
     for (const body of [{}, { permissions: ['b:b', 'a:a'] }, same])
@@ -148,7 +148,7 @@ describe('roles', () => {
     ['may_grant', [['unknown-role'], ['Carrier_user']], 'field.not_allowed'],
     ['may_grant', [Array.from({ length: 51 }, (_, at) => `r${at}`)], 'field.too_many'],
     ['built_in', [true], 'field.unknown'],
-  ])('reject wrong %s (case %#) at their creation and in a change (Z20)', async (field, values, code) => {
+  ])('reject an invalid %s (case %#) at their creation and in a change (Z20)', async (field, values, code) => {
     const name = await add();
     const before = await stored();
     for (const value of values)
@@ -162,13 +162,13 @@ describe('roles', () => {
     expect(await stored()).toEqual(before);
   });
 
-  it('accept 200 permissions, 500 characters and a name of 64, the documented maximum', async () => {
+  it('accept the documented maximum: 200 permissions, 500 characters of text, a name of 64', async () => {
     const permissions = Array.from({ length: 200 }, (_, at) => `${long(61)}${100 + at}:${long(64)}`);
     const name = await add({ name: `${'x'.repeat(62)}.-`, permissions, description: '😀'.repeat(500) });
     expect((await get(name)).body.permissions).toEqual(permissions);
   });
 
-  it('accept unusual names, with which they are read, granted and deleted', async () => {
+  it('can be read, granted and deleted if they have unusual names', async () => {
     for (const name of '__proto__ constructor toString null - 0 lists created a..b x.'.split(' ')) {
       await add({ name });
       expect((await get(name)).body.name).toBe(name);
@@ -206,7 +206,7 @@ describe('roles', () => {
     expect(checked.body.permissions).toEqual(['calls:read', 'user:read']);
   });
 
-  it('are not changed or deleted if they are built in, except for the duty of a second factor', async () => {
+  it('are not changed or deleted if they are built in, except for the second-factor requirement', async () => {
     const before = await stored();
     for (const name of ['administrator', 'operator', 'auditor', 'carrier_administrator', 'carrier_user'])
       for (const answer of [
@@ -255,7 +255,7 @@ describe('roles', () => {
     }
   });
 
-  it('are not granted unless they exist under exactly this name (Z17)', async () => {
+  it('are granted only by their exact name (Z17)', async () => {
     const role = await add();
     const strange = [
       ...['superadmin', '', ' ', 'Administrator', 'administrator ', '*', 'user:read', 'constructor', '__proto__'],
@@ -281,12 +281,12 @@ describe('roles', () => {
     expect(row).toEqual({ roles: [role], version: 1 });
   });
 
-  it('open an operation, and may be granted, only by the exact permission or * (Z20)', async () => {
+  it('allow an operation, and can be granted, only with the exact permission or * (Z20)', async () => {
     const [odd, support] = [await add(), await add({ permissions: ['user:read', 'user:update'] })];
     const login = await service.loginAs({ ...system, roles: [odd] });
     const granter = await service.loginAs({ ...system, roles: [support] });
     const victim = await userOf([]);
-    // The API accepts none of these permissions.
+    // By SQL, because the API rejects these permissions.
     const set = (...permissions: string[]) =>
       service.rows('update roles set permissions = $1 where name = $2', [permissions, odd]);
     const open = async () => (await service.get('/user/list?count=none', login)).status;
@@ -328,7 +328,7 @@ describe('roles', () => {
       expect((await remove(name)).status).toBe(204);
     });
 
-    it('are neither deleted nor closed to the type of a user who has them, unless the user is deleted', async () => {
+    it('are neither deleted nor closed to the type of their users, except for deleted users', async () => {
       const [open, name] = [await add(), await add()];
       const user = await userOf([name, 'carrier_user', open]);
       for (const closing of [await change(open, { user_types: ['system'] }), await remove(name)])
@@ -341,7 +341,7 @@ describe('roles', () => {
       expect([restored.status, restored.body.roles]).toEqual([200, ['carrier_user']]);
     });
 
-    it('let an undo skip and name users who would get a deleted or closed role again', async () => {
+    it('make an undo skip and report users who would get a deleted or closed role again', async () => {
       const [gone, closed, there] = [await add(), await add(), await add()];
       const users = [await userOf([gone]), await userOf([closed]), await userOf([there])];
       const ids = users.map(({ user_id }) => user_id);

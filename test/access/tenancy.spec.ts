@@ -56,7 +56,7 @@ describe('the scope and the identity of a caller', () => {
         }
     });
 
-    it('responds as to a missing session, and ends none by its id or a filter (Z3, Z4, S5)', async () => {
+    it('responds to a session as to a missing one, and ends none by id or filter (Z3, Z4, S5)', async () => {
       for (const { token } of [own, user, scoped]) {
         const there = await service.delete(`/auth/session/${foreign.session_id}`, { token });
         expect(there.status).toBe(404);
@@ -73,7 +73,7 @@ describe('the scope and the identity of a caller', () => {
     it.each([
       ['PATCH', { attributes: { seen: true } }],
       ['DELETE', undefined],
-    ])('%s of many users changes own users only, and reports the others as missing (Z4)', async (method, body) => {
+    ])('limits %s of many users to the own carrier, and reports others as missing (Z4)', async (method, body) => {
       const victim = await service.createUser();
       const ask = (strangers: string[], query = '') =>
         service.send(method, `/user/all?user_id_in=${[victim.user_id, ...strangers].join()}${query}`, {
@@ -151,7 +151,7 @@ describe('the scope and the identity of a caller', () => {
     expect(all.body.total.value).toBe(10_050);
   });
 
-  it('takes the identity only from the token, not from headers, bodies or queries (Z9)', async () => {
+  it('is taken only from the token, not from headers, bodies or queries (Z9)', async () => {
     const { user_id } = service.admin;
     const ids = 'x-user-id x-userid x-remote-user x-forwarded-user x-authenticated-userid x-original-user remote-user';
     const headers = {
@@ -246,7 +246,7 @@ describe('the scope and the identity of a caller', () => {
       expect(body.sample).toMatchObject([{ user_id, name, email, first_name: 'Unmistakable' }]);
     });
 
-    it('rejects a change of another user without an effect, which only reads the user (Z33)', async () => {
+    it('rejects a change without effect of another user, which would only show the user (Z33)', async () => {
       const { user_id } = await service.createUser();
       const missing = await patch(writer, `/user/${randomUUID()}`, {});
       expect([missing.status, missing.body.code]).toEqual([403, 'access.denied']);
@@ -299,7 +299,7 @@ describe('the scope and the identity of a caller', () => {
       return { person, key: { token: key } };
     }
 
-    it('creates no user by an import, not even after a revocation or a purge (Z24)', async () => {
+    it('imports no user with the id of an API key or a purged user, or of a revoked key (Z24)', async () => {
       const [{ key_id }, revoked] = [await createKey(service, ['*']), await createKey(service, ['*'])];
       await service.delete(`/auth/key/${revoked.key_id}`, service.admin);
       const [purged, erased] = [await service.createUser(), await service.createUser()];

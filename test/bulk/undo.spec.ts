@@ -38,7 +38,7 @@ describe('the undo of bulk changes', () => {
     ['all roles', { roles: ['carrier_administrator'] }],
     ['some roles', { roles_add: ['carrier_administrator'], roles_remove: ['carrier_user'] }],
     ['a deletion', null],
-  ])('restores %s, except of users who changed since, and names these', async (_title, body) => {
+  ])('restores %s, and skips and reports users who changed since', async (_title, body) => {
     await service.rows(`delete from users where carrier_id = 'r'`);
     await addManyUsers(service, 5, 'r');
     await service.rows(`

@@ -56,7 +56,7 @@ describe('roles and API keys in the console', () => {
     await click(page, 'Create role', 'Choose at least one');
     await page.getByRole('checkbox', { name: 'System Users' }).check();
     await click(page, 'Create role', 'Another role has this name.', faultyInput(page, 'Name'), expectAccessible);
-    // Looks like the path of a file.
+    // The name looks like the path of a file.
     await name(page).fill('support.eu');
     await submit(page, { Description: 'Helps users in Europe' }, 'Create role', headingOf(page, 'support.eu'));
     await page.reload();
@@ -109,7 +109,7 @@ describe('roles and API keys in the console', () => {
     expect(await roleOf('planner')).toMatchObject({ ...theirs, description: 'Plans tours', version: 3 });
     expect(await permission(page, 'tour:close').isChecked()).toBe(true);
     expect(await permission(page, 'user:update').isChecked()).toBe(false);
-    // A deletion belongs to the version that the page shows, too.
+    // A deletion applies to the version that the page shows, too.
     await click(page, 'Delete role');
     const question = dialogOf(page, 'Delete the role planner?');
     await patch('planner', { description: 'Needed' });
@@ -150,7 +150,7 @@ describe('roles and API keys in the console', () => {
     await expectAccessible(page);
   });
 
-  it('deletes a role only after no user has it, and links to the users who do', async () => {
+  it('deletes a role only if no user has it, and links to the users who do', async () => {
     await createRole({ name: 'visitor', permissions: ['role:read'] });
     const { service } = subject;
     const { token } = service.admin;
@@ -183,7 +183,7 @@ describe('roles and API keys in the console', () => {
     await sees(german, 'Benutzer aus einer Datei importieren', expectAccessible);
   });
 
-  it('does not say that nothing prevents a login to roles that cannot read the audit log', async () => {
+  it('says that nothing prevents a login only to roles that can read the audit log', async () => {
     await createRole({ name: 'support', permissions: ['user:read', 'user:update'] });
     const path = `/users/${(await subject.service.createUser()).user_id}?tab=login`;
     const { page } = await subject.loginAs({ user_type: 'system', roles: ['support'] }, path);
@@ -257,7 +257,7 @@ describe('roles and API keys in the console', () => {
     await follow(page, 'nightly report', headingOf(page, 'nightly report'), expectAccessible);
   });
 
-  it('offers Carrier Users only what they hold and no carriers for API keys, and others no page', async () => {
+  it('offers Carrier Users no carriers and only their permissions for API keys, and others no page', async () => {
     const held = ['key:manage', 'user:read', 'billing:read'];
     await createRole({ name: 'integrator', user_types: ['carrier'], permissions: held });
     const { page } = await subject.loginAs({ roles: ['integrator'] }, '/api-keys/create', { viewport: phone });

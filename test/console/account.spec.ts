@@ -31,7 +31,7 @@ describe('the account page of the console', () => {
   const patch = (user_id: string, body: object) =>
     subject.service.patch(`/user/${user_id}`, { token: subject.service.admin.token, body });
 
-  it('saves changed fields of the profile, and shows a fault at its field', async () => {
+  it('saves changed fields of the profile, and shows an error at its field', async () => {
     const { page, user_id } = await subject.loginAs({ first_name: 'Ada', job_title: 'Clerk' }, '/account');
     await sees(page, 'You have no second factor.', expectAccessible);
     await fill(page, { 'Last name': 'Lovelace', Phone: '0664 123', 'Job title': '' });
@@ -107,7 +107,7 @@ describe('the account page of the console', () => {
     expect(page.url()).toBe(subject.at('/account'));
   });
 
-  it('opens for an invited user who sets a password on the page of the link, and logs in', async () => {
+  it('opens after an invited user sets a password on the page of the mailed link and logs in', async () => {
     const { name, email } = await subject.service.createUser({ password: undefined, must_change_password: undefined });
     const { token } = await subject.service.mailbox.take(email, /\/auth\/reset\//);
     const page = await subject.open('/login', { viewport: phone });
@@ -170,7 +170,7 @@ describe('the account page of the console', () => {
     await code.fill(wrongCodeOf(secret));
     await sees(page, 'The code is wrong');
     await forgetSteps(subject.service);
-    // As pasted.
+    // Users may paste spaces with the code.
     await code.fill(codeOf(secret).replace(/^.../, '$& '));
     await userMenu(page).waitFor();
   });

@@ -5,7 +5,7 @@ import { adminEmail } from '../support/service';
 describe('the console below a base path, behind a proxy', () => {
   const subject = useConsole({ BASE_PATH: '/identity' }, true);
 
-  it('logs in and out, keeps the login over a reload, opens deep links, and leads to a new link', async () => {
+  it('logs in and out, opens deep links, and leads from an invalid link to a new one', async () => {
     const page = await subject.open('/account');
     const outside: string[] = [];
     const failed: string[] = [];
@@ -37,7 +37,7 @@ describe('the console below a base path, behind a proxy', () => {
 describe('the console over plain HTTP, beyond localhost', () => {
   const subject = useConsole({}, false, 'console.test');
 
-  it('says what does not work, logs in until the next reload, and ends the session with the logout', async () => {
+  it('says what does not work, logs in until the next reload, and ends the session at logout', async () => {
     const { name, user_id } = await subject.service.createUser();
     const page = await subject.open('/login');
     await sees(page.getByRole('alert'), 'This connection is not encrypted');

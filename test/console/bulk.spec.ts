@@ -17,7 +17,7 @@ import { enrolApp } from '../support/factors';
 import { addManyUsers } from '../support/many-users';
 import { lockWaits } from '../support/locks';
 
-/** Just enough users or rows for an operation in the background. */
+/** The minimum number of users or rows of an operation in the background. */
 const many = 10_001;
 const badFile = [
   'user_type;carrier_id;name;email;first_name',
@@ -28,7 +28,7 @@ const badFile = [
   'carrier;;bad-2;bad-2@example.com;',
 ].join('\r\n');
 
-describe('work on many users in the console', () => {
+describe('bulk changes, imports and exports in the console', () => {
   const subject = useConsole();
   const done = (page: Page) => sees(page, /^Done$/);
   const figure = (page: Page, name: string) => {
@@ -138,7 +138,7 @@ describe('work on many users in the console', () => {
     expect(await valuesOf('moving', 'status')).toEqual([{ value: 'active', count: 4 }]);
   });
 
-  it('puts a problem at its field, and previews nothing instead of all users for an unknown condition', async () => {
+  it('shows an error at its field, and previews no users for an unknown condition instead of all', async () => {
     const page = await open('carrier_id=nobody');
     await chooseField(page, 'Time zone');
     await inputOf(page, 'Time zone').fill('Europe/Nowhere');
@@ -186,7 +186,7 @@ describe('work on many users in the console', () => {
     const text = 'select name from users where name like $1 order by name';
     return (await subject.service.rows<{ name: string }>(text, [pattern])).map(({ name }) => name);
   };
-  /** Drops a file as a person does: the browser gets it from a drag, not from a file dialog. */
+  /** Drops a file on the page, as a user does who drags it there. */
   const drop = async (page: Page, name: string, text: string) => {
     const transfer = await page.evaluateHandle(`(() => {
       const data = new DataTransfer();
@@ -207,7 +207,7 @@ describe('work on many users in the console', () => {
     return { name: file.suggestedFilename(), url: file.url(), text: readFileSync(await file.path(), 'utf8') };
   };
 
-  it('checks a file, imports its good rows, and imports the bad rows after a correction', async () => {
+  it('checks a file, imports its valid rows, and imports the failed rows after a correction', async () => {
     const page = await subject.login(undefined, '/users/import');
     await sees(page, 'Drop a file here', expectAccessible);
     await check(page, 'people.csv', badFile);

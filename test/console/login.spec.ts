@@ -53,12 +53,12 @@ describe('logging in to the console', () => {
     expect(await liveSessions(user_id)).toEqual([]);
   });
 
-  it('accepts a passkey: by the button and as second factor', async () => {
+  it('accepts a passkey by the button and as second factor', async () => {
     const user = await subject.service.loginAs();
     const page = await subject.open('/forgotten-password');
     const device = await VirtualDevice.attach(page);
     await device.enrol(subject.service, user);
-    // The field for the name offers passkeys, too: let nothing confirm that request.
+    // The field for the name offers passkeys, too. The device must not confirm that request.
     await device.confirms(false);
     await subject.goto(page, '/login', page.getByRole('button', { name: 'Log in with a passkey' }));
     await device.confirms(true);
@@ -90,7 +90,7 @@ describe('logging in to the console', () => {
       await Promise.all([first.reload(), second.reload()]);
       await Promise.all([userMenu(first).waitFor(), userMenu(second).waitFor()]);
     }
-    // Once per load of a page.
+    // One refresh per load of a page.
     expect({ sent, waitingMax }).toEqual({ sent: 7, waitingMax: 1 });
     await logOut(first);
     await loginPage(second);
@@ -113,7 +113,7 @@ describe('logging in to the console', () => {
     await sees(page, 'The session was ended.');
     expect(await liveSessions(other.user_id)).toEqual([]);
     expect(page.url()).toBe(subject.at('/sessions'));
-    // A page that requests nothing: a request would ask for the login again.
+    // This page sends no request, which would open the login dialog.
     await subject.goto(page, '/nowhere', headingOf(page, 'Page not found'));
     await subject.endSessions(user_id);
     await logOut(page);
@@ -166,7 +166,7 @@ describe('logging in to the console', () => {
     await headingOf(page, 'Overview').waitFor();
     await Promise.all([page.waitForResponse('**/stats/overview'), page.clock.runFor('04:00')]);
     await page.clock.runFor('01:30');
-    // The page gets the time to send what it began before it became idle.
+    // Waits for requests that the page began before it became idle.
     await page.evaluate(`fetch('/health/live').then((response) => response.text())`);
     sent.length = 0;
     await page.clock.runFor('10:00');
@@ -200,7 +200,7 @@ describe('logging in to the console', () => {
     await loginAgainDialog(page).waitFor();
   });
 
-  it('keeps times relative to now right', async () => {
+  it('updates relative times while the page is open', async () => {
     const { page } = await openWithClock('/sessions', adminEmail);
     await sees(rowOf(page, 'This session'), 'just now');
     await page.clock.runFor('03:30');
@@ -212,7 +212,7 @@ describe('logging in to the console', () => {
     const { page, sent } = await openWithClock('/account', name);
     const saved = page.getByText('Your profile is saved.');
     await fill(page, { 'First name': 'Ada' });
-    // The access token expires meanwhile, the session does not.
+    // Only the access token expires meanwhile, not the session.
     await page.clock.fastForward('30:00');
     await click(page, 'Save', saved);
     expect(sent.filter((path) => path === '/auth/check-token')).toHaveLength(1);

@@ -145,7 +145,7 @@ describe('the frame, the start page, the audit log and the sessions of the conso
     expect(page.url()).toMatch(/\/audit\?request_id=[^&]+$/);
   });
 
-  it('shows values, filters and tabs unchanged that look like object keys, times or texts (I4, I14)', async () => {
+  it('shows values, filters and tabs unchanged if they look like object keys, times or texts (I4, I14)', async () => {
     const { user_id, name } = await subject.service.createUser();
     const time = '2026-99-99T99:99:99Z';
     await patch(user_id, { first_name: '__proto__', last_name: time, job_title: 'totp' });
@@ -192,7 +192,7 @@ describe('the frame, the start page, the audit log and the sessions of the conso
     await click(notice, 'Reload', headingOf(page, 'Roles'));
   });
 
-  it('finds users with Ctrl+K by name, e-mail, phone, id and request id, and says when that failed', async () => {
+  it('finds users with Ctrl+K by name, e-mail, phone, id and request id, and reports a failed search', async () => {
     const { user_id, name, email } = await subject.service.createUser({ phone: '+436641234567' });
     const changed = await patch(user_id, { job_title: 'Pilot' });
     for (let index = 0; index < 8; index++) await subject.service.createUser({ name: `${name}-${index}` });
@@ -226,7 +226,7 @@ describe('the frame, the start page, the audit log and the sessions of the conso
     await headingOf(page, name).waitFor();
   });
 
-  it('has an accessible menu, lists the keyboard shortcuts, and switches those of a single key off', async () => {
+  it('has an accessible menu, lists the keyboard shortcuts, and can disable single-key shortcuts', async () => {
     const page = await subject.login();
     await userMenu(page).click();
     await sees(page, page.getByRole('menuitem', { name: 'Log out' }), expectAccessible);

@@ -403,7 +403,7 @@ describe('changes of second factors', () => {
     });
 
     // The last test: the command also encrypts the signing key with the new secret.
-    it('are encrypted again by two commands at once and during a removal, which count undecryptable ones', async () => {
+    it('are encrypted again by two commands at once during a removal, which count undecryptable ones', async () => {
       await service.rows('delete from second_factors');
       const login = await service.loginAs();
       const [removed, kept] = [await enrolApp(service, login), await enrolApp(service, login)];

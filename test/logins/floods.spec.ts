@@ -181,7 +181,7 @@ describe('many passwords at once', () => {
   });
 
   describe('that are new, beside logins', () => {
-    /** New passwords of one actor, waiting or running. */
+    /** Maximum number of concurrent new passwords of one actor. */
     const share = 8;
     const attempts = 20;
     let attacker: TestLogin & { name: string; email: string };
@@ -263,7 +263,7 @@ describe('many passwords at once', () => {
         service.post(`/auth/reset/${token}`, { body: { password: `new phrase number ${index}` } });
       const statuses = (await flood(reset, logInAll)).map(({ status }) => status);
       const countOf = (...wanted: number[]) => statuses.filter((status) => wanted.includes(status)).length;
-      // The others wait for the lock of the user. On a busy machine, that wait may end with a 503.
+      // The other accepted requests wait for the lock of the user, on a slow machine until a 503.
       expect([countOf(204), countOf(404, 503), countOf(429)]).toEqual([1, share - 1, attempts - share]);
     });
 

@@ -77,7 +77,7 @@ describe('the migration of a database', () => {
     expect(await contentOf(client)).toEqual(before);
   });
 
-  it('leaves nothing half done when it fails, logs each migration of the next attempt, and no more (F15)', async () => {
+  it('leaves no partial change when it fails, and logs each migration of the next attempt once (F15)', async () => {
     // Conflicts with the last but one statement of the first migration.
     await client.query('create table events (in_the_way integer)');
     await expect(migrateDatabase(database.url)).rejects.toThrow('relation "events" already exists');
@@ -108,7 +108,7 @@ describe('the migration of a database', () => {
     expect(await withMigrationLock(database.url, lines, work, 0)).toBe('migrated');
   });
 
-  it('lets requests pass while a long transaction keeps a migration from its table', async () => {
+  it('does not block requests while it waits for the table lock of a long transaction', async () => {
     await dataSource.runMigrations();
     const fresh = await describeSchema(client);
     const name = 'AddRoleVersions1795200057000';
@@ -118,7 +118,7 @@ describe('the migration of a database', () => {
     const lines = new StartLines();
     const migrated = migrateDatabase(database.url, lines);
     await until(() => lines.warned.length > 0);
-    // Ends only if the migration stops waiting, because the reader stays.
+    // The reader keeps its lock, so this query ends only if the migration stops waiting.
     await client.query('select from roles');
     await reader.end();
     await migrated;
@@ -126,7 +126,7 @@ describe('the migration of a database', () => {
     expect(await describeSchema(client)).toEqual(fresh);
   });
 
-  it('logs the migrations of a newer release, and refuses a database older than release 0.2.0 unchanged', async () => {
+  it('logs the migrations of a newer release, and rejects a database older than release 0.2.0 unchanged', async () => {
     await dataSource.runMigrations();
     await client.query(`insert into migrations (timestamp, name) values (1999999999999, 'DropPhone1999999999999')`);
     const lines = new StartLines();

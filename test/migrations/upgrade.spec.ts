@@ -16,7 +16,7 @@ type Row = Record<string, unknown>;
 const directory = join(__dirname, 'fixtures');
 const fixtures = readdirSync(directory).map((file) => file.replace('.sql.gz', ''));
 const release020 = 'd4043a5';
-/** The last migration of release 0.2.0, whose name the baseline has. */
+/** The baseline, named after the last migration of release 0.2.0. */
 const baseline = 'IndexUserWarnings1795200051000';
 /** Partitions of the audit log depend on the date. */
 const month = /\bevents_\d{4}_\d\d\b/;
@@ -53,7 +53,7 @@ describe('an upgrade', () => {
   async function load(fixture: string): Promise<void> {
     await sql.query('drop schema public cascade; create schema public');
     await sql.query(gunzipSync(readFileSync(join(directory, `${fixture}.sql.gz`))).toString());
-    // The dump changes settings of its connection.
+    // The dump changes settings of the connection.
     await sql.query('discard all');
   }
 

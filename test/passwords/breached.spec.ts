@@ -14,11 +14,11 @@ import { createTestDatabase } from '../support/test-database';
 const secret = 'nine purple lanterns';
 const breached = [secret, 'пароль из утечки', '🦊 stolen by foxes 🦊', 'password1234567'];
 const resembling = [`${secret}!`, secret.toUpperCase()] as const;
-/** Has the count 0, like padding. */
+/** A password whose line has the count 0, like a padding line. */
 const padding = 'never stolen anywhere';
 const counts = { ...Object.fromEntries(breached.map((one) => [one, 12])), [padding]: 0 };
 const [prefix, suffix] = [sha1(secret).slice(0, 5), sha1(secret).slice(5)];
-/** Valid lines with the breached password in front, larger than any range. */
+/** Valid lines, larger than any range. The first line is that of the breached password. */
 const oversized = `${suffix}:12\r\n${`${'A'.repeat(35)}:1\r\n`.repeat(10_000)}`;
 
 const failures: [string, Respond][] = [
@@ -77,7 +77,7 @@ describe('breached passwords', () => {
     const { status, body } = await online.post('/auth/login', { body: { login, password: entered } });
     return [status, body.code ?? body.user.must_change_password];
   };
-  /** Creates a user with an old hash, or with an imported one that no rule was applied to. */
+  /** Creates a user with an old hash, or with an imported hash that was never checked by rules. */
   async function createOld(policy_checked: boolean): Promise<string> {
     const { user_id, name } = await online.createUser();
     const values = [user_id, await hashBcrypt(secret, { cost: 4 }), policy_checked];
@@ -85,8 +85,8 @@ describe('breached passwords', () => {
     return name;
   }
   /**
-   * Returns the number of transactions that stay open while the service waits. Transactions of jobs
-   * end meanwhile, so only the last of many samples counts.
+   * Returns the number of transactions that stay open while the service waits. Takes up to 100
+   * samples, so that transactions of jobs can end.
    */
   async function openTransactions({ sql }: TestService): Promise<number> {
     const open = `select from pg_stat_activity
@@ -96,7 +96,7 @@ describe('breached passwords', () => {
     return count;
   }
 
-  it.each(['a service', 'a folder'])('are rejected if %s lists them, similar ones are not (P16)', async (source) => {
+  it.each(['a service', 'a folder'])('are rejected if %s lists them, unlike similar ones (P16)', async (source) => {
     const service = source === 'a folder' ? offline : online;
     const { token } = await service.loginAs();
     const before = await lookupsOf(service);
@@ -127,12 +127,12 @@ describe('breached passwords', () => {
     writeRanges(directory, counts);
   });
 
-  it('are looked up by five digits of their SHA-1, without anything about the user (P18)', async () => {
+  it('are looked up by five digits of their SHA-1, without any data of the user (P18)', async () => {
     expect((await create(online, 'secretive', secret)).status).toBe(400);
     const sent = ranges.requests.map(({ method, url, rawHeaders }) => [method, url, rawHeaders.join('\n')]);
     expect(sent).toEqual([['GET', `/pwned/range/${prefix}`, expect.stringMatching(/^add-padding\ntrue$/im)]]);
     const headers = Object.entries(ranges.requests[0]?.headers ?? {});
-    // Headers of every request of Node, which differ between its releases.
+    // Node.js sends these headers with every request. Its releases differ in them.
     const ofNode = /^(host|connection|accept(-encoding|-language)?|sec-fetch-mode|priority)$/;
     const own = Object.fromEntries(headers.filter(([name]) => !ofNode.test(name)));
     expect(own).toEqual({ 'add-padding': 'true', 'user-agent': 'carrier-identity' });

@@ -72,7 +72,7 @@ describe('the start of the service', () => {
     rmSync(dataDir, { recursive: true });
   });
 
-  it('reports an unreachable or unknown database, and faults of its password or TLS, in one line (F28)', async () => {
+  it('reports an unreachable or unknown database, a wrong password and TLS faults in one line (F28)', async () => {
     const [wrongPassword, unknown] = [new URL(database.url), new URL(database.url)];
     [wrongPassword.password, unknown.pathname] = [hidden, '/no_such_database'];
     const proxy = await startTlsProxy(database.url);
@@ -122,7 +122,7 @@ describe('the start of the service', () => {
     await proxy.stop();
     // The failed starts did not create the link for the first administrator.
     expect(service.output).toMatch(/\/auth\/reset\/[A-Za-z0-9_-]{43}/);
-    // Started as in the image, where npm scripts do not work.
+    // The command is that of the image, where npm scripts do not work.
     expect(service.output).toContain('For a new link: node dist/src/cli/cli.js admin-recover\n');
     const hint = 'ACCESS_TOKEN_TTL is not a setting and has no effect: did you mean ACCESS_TOKEN_TTL_SECONDS?';
     expect(service.output).toContain(hint);

@@ -92,7 +92,7 @@ describe('a service whose database fails', () => {
         const before = answers.length;
         terminated += (await cluster.rows(terminate)).length;
         await service.until(() => answers.length > before + 20);
-        // A login whose process dies counts as failed after 15 s. Five would lock the account.
+        // A login that is cut off counts as failed after 15 s. Five would lock the account.
         await cluster.rows('delete from login_attempts');
       }
     } finally {
@@ -102,7 +102,7 @@ describe('a service whose database fails', () => {
     expect(terminated).toBeGreaterThan(rounds);
     const refused = answers.filter(({ status }) => status >= 300);
     expect(refused.length).toBeGreaterThan(0);
-    // A cut login keeps its place in the queue of the account for 15 s. Later logins may give up.
+    // A login that is cut off keeps its place in the queue for 15 s. Later logins may give up.
     for (const answer of refused)
       if (answer.body.code === 'service.overloaded') expect(answer.status).toBe(503);
       else expectUnavailable(answer);
@@ -149,7 +149,7 @@ describe('a service whose database fails', () => {
     expect(await ready()).toMatchObject({ status: 200, body: { status: 'ok', overdue_jobs: 2 } });
   });
 
-  it('names the purpose of each connection', async () => {
+  it('names the purpose of each connection in application_name', async () => {
     const purposes = ['jobs', 'lease', 'notifications', 'requests'].map((purpose) => `carrier-identity ${purpose}`);
     await until(async () => {
       await ready();
@@ -167,7 +167,7 @@ describe('a service whose database fails', () => {
     proxy.freeze();
     const pending = [other.get('/user', { token }), other.get('/user/list', { token })];
     const answered = Promise.allSettled(pending);
-    // Not by a signal: at the latest, the deadline of the service ends it.
+    // No signal kills the service: it stops by its deadline at the latest.
     expect(await other.stop()).not.toBeNull();
     await answered;
     expectNoUnexpectedError(other);
@@ -177,7 +177,7 @@ describe('a service whose database fails', () => {
   it('stops normally while the database is gone (F17)', async () => {
     await service.ready();
     await proxy.cut();
-    // On a slow machine, the deadline of the service ends it.
+    // On a slow machine, the service stops by its deadline.
     if ((await service.stop()) !== 0) expect(service.output).toContain('exits: it could not stop in time');
     expectNoUnexpectedError(service);
   });

@@ -116,7 +116,7 @@ describe('the embedded PostgreSQL', () => {
       const [winner, other] = [owners[won]!, owners[1 - won]!];
       const { url } = answers[won]!;
       expect(answers[1 - won]).toEqual(IN_USE);
-      // Tools get the URL.
+      // Commands find the URL of the running server.
       expect([await other.find(fresh), await other.find(await newDataDir(ORDINARY))]).toEqual([url, null]);
 
       const holder = "select pid from pg_locks where locktype = 'advisory' and granted";
@@ -212,7 +212,7 @@ describe('the embedded PostgreSQL', () => {
       await Promise.all(links.map((link) => unlink(link)));
       const dataDir = await newDataDir(ORDINARY);
       await chmod(join(native, 'lib'), 0o555);
-      // Root can write to read-only files.
+      // Root can write to read-only files, so an ordinary user has to start the server.
       expect(await sandbox.makeOwner(copied, ORDINARY).tryStart(dataDir)).toMatchObject(fault('shared libraries'));
       await chmod(join(native, 'lib'), 0o755);
       await query((await sandbox.makeOwner(copied, {}).start(dataDir)).url, 'select 1 as one');

@@ -87,7 +87,7 @@ describe('the log', () => {
     expect((await service.post('/auth/login', { body, headers })).status).toBe(200);
   }
 
-  /** Numbers of the requests with a line that was read. */
+  /** Returns the numbers of the requests whose lines were read. */
   const written = () =>
     pipe.lines.flatMap(({ reqId = '' }) => (reqId.startsWith('asked-') ? [Number(reqId.split('-')[1])] : []));
   const drops = () => pipe.lines.filter(({ msg }) => msg === 'log lines dropped').map(({ lines = NaN }) => lines);
@@ -98,7 +98,7 @@ describe('the log', () => {
     beforeEach(() => (pipe.lines = []));
     afterAll(() => pipe.close());
 
-    it('loses no line that a second reader reads after the first one left (F22)', async () => {
+    it('loses no line if a second reader continues after the first reader left (F22)', async () => {
       await ask(1);
       await service.until(() => (pipe.read(), written().length === 1));
       pipe.close();
@@ -108,7 +108,7 @@ describe('the log', () => {
       expect([written().at(-1), drops()]).toEqual([asked - 1, []]);
     });
 
-    it('drops lines while the service responds, and names their number once it is read again (F22)', async () => {
+    it('drops lines while the service responds, and logs their number once the pipe is read (F22)', async () => {
       const first = asked;
       await ask(tooMany);
       await expectLogin();
@@ -122,7 +122,7 @@ describe('the log', () => {
       expect([written().length, drops().length]).toEqual([numbers.length + 1, 1]);
     });
 
-    it('names the number even if it is read again only during the stop, and loses no other line (F22)', async () => {
+    it('logs the number even if the pipe is read only during the stop, and loses no other line (F22)', async () => {
       await ask(tooMany);
       let ended = false;
       const end = service.stop().finally(() => (ended = true));

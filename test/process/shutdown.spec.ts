@@ -20,7 +20,7 @@ describe('a shutdown', () => {
   );
 
   it('is announced by the readiness for SHUTDOWN_DELAY_SECONDS, in which requests succeed (F17)', async () => {
-    // Longer than this test takes on any machine. It does not wait for the end.
+    // Longer than this test takes on any machine. The test kills the service.
     const service = await cluster.start({ SHUTDOWN_DELAY_SECONDS: '300' });
     const token = await cluster.login(service);
     process.kill(service.pid, 'SIGTERM');
@@ -36,7 +36,7 @@ describe('a shutdown', () => {
     await service.kill();
   });
 
-  it('disconnects unfinished requests, and returns a mail to the queue whose server hangs (F10, F17)', async () => {
+  it('disconnects unfinished requests, and requeues a mail if the mail server hangs (F10, F17)', async () => {
     const hanging = createServer().listen(0, '127.0.0.1');
     await once(hanging, 'listening');
     const reached = once(hanging, 'connection');

@@ -15,7 +15,7 @@ import { workerPids } from '../support/worker-pids';
 /** Time for which a worker trusts its memory without a response of the database. */
 const leaseMs = 1_000;
 const metricsToken = 'metrics-token-0123456789-abcdefghijklmn';
-/** Logins per address and minute */
+/** Maximum number of logins per address and minute. */
 const limit = 10;
 
 /** A client whose sequential requests use one connection, which belongs to one worker. */
@@ -50,7 +50,7 @@ afterAll(async () => {
   await mailbox.stop();
 });
 
-/** Process ids of the workers that have listened, worker 1 first. */
+/** Returns the process ids of the workers that have listened, worker 1 first. */
 const workers = () => workerPids(service.output);
 
 /** The tests use the same workers in order. The last ones kill them. */
@@ -133,7 +133,7 @@ describe('an instance with two workers', () => {
     }
   });
 
-  it('reads the database in a worker that hung for longer than the lease of its memory (S16)', async () => {
+  it('reads the database in a worker that hung until its lease expired (S16)', async () => {
     const user = await one.loginAs();
     await two.get('/user', user);
     process.kill(pids.get(two)!, 'SIGSTOP');
@@ -193,7 +193,7 @@ it('replaces a worker that ends while another one starts, and ends a worker that
   await until(() => !workers().some(isAlive));
 });
 
-it('is an instance of its own in a worker of another program', async () => {
+it('starts as a separate instance in a cluster worker of another program', async () => {
   const program = `
     const cluster = require('node:cluster');
     cluster.setupPrimary({ exec: ${JSON.stringify(join(__dirname, '../../dist/src/main.js'))}, execArgv: [] });

@@ -196,7 +196,7 @@ describe('the activity of sessions', () => {
   });
 
   describe('as a login in memory', () => {
-    // A busy machine then takes no time between two steps.
+    // The time that a busy machine needs between two steps must not count.
     beforeAll(() => clock().stop());
     afterAll(() => clock().start());
 
@@ -215,7 +215,7 @@ describe('the activity of sessions', () => {
         return isKnown(service.admin);
       });
     };
-    /** Checks that logins that are read now are in memory after one time, but not after another. */
+    /** Checks that logins read now are in memory after `knownMs`, but not after `unknownMs`. */
     const expectKnown = async (knownMs: number, unknownMs: number, ...sessions: Session[]) => {
       await service.rows(`select pg_notify('roles_changed', '')`);
       await service.until(async () => {
@@ -228,7 +228,7 @@ describe('the activity of sessions', () => {
       expect(await Promise.all(sessions.map(isKnown))).toEqual(sessions.map(() => false));
     };
 
-    it('is read again after a minute, so that an unannounced change is never older', async () => {
+    it('is read again after a minute, so that a change without notification takes effect', async () => {
       const login = await service.loginAs();
       await expectKnown(59_999, 60_000, login);
       expect((await service.get('/user', login)).status).toBe(200);
@@ -250,7 +250,7 @@ describe('the activity of sessions', () => {
       await expectKnown(25_000, 50_000, operator, user);
     });
 
-    it('is kept for the 20,000 most recent logins, and none of them after a notification', async () => {
+    it('is kept for the 20,000 most recent logins, and dropped after a notification', async () => {
       const login = await service.loginAs();
       await read(login);
       const kept = await logins().cached(login.session_id, login.user_id);

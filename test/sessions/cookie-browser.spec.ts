@@ -67,9 +67,9 @@ describe('the refresh cookie in a real browser', () => {
     await page.goto(url);
     return page;
   };
-  /** Opens a page of a site, which sets a cookie. */
+  /** Opens a page of a site that sets a cookie. */
   const plant = (site: string, setCookie: string) => open(`${site}/?set-cookie=${encodeURIComponent(setCookie)}`);
-  /** The stored state of all sessions. */
+  /** Returns the stored state of all sessions. */
   const sessions = () =>
     service.rows('select session_id, refresh_token_hash, ended_at from sessions order by session_id');
   const refresh = async (page: Page, at = base) => {

@@ -38,7 +38,7 @@ describe('the end of sessions', () => {
   };
   const statuses = (...logins: { token: string }[]) => Promise.all(logins.map(works));
 
-  it('ends only this session at logout, and only the others of the same user with all (S3)', async () => {
+  it('ends only the current session at logout, and only the others of the user with /all (S3)', async () => {
     const [first, second, third] = await loginsOf(3);
     const stranger = await service.loginAs();
     expect((await service.post('/auth/logout', { token: first.token, body: {} })).status).toBe(204);
@@ -47,7 +47,7 @@ describe('the end of sessions', () => {
     expect(await statuses(second, third, stranger, service.admin)).toEqual([200, 401, 200, 200]);
   });
 
-  it('ends no session of others for callers without the right, and an own one once (S5)', async () => {
+  it('ends no session of others without the permission, and an own session once (S5)', async () => {
     const [user, own] = await loginsOf(2);
     const foreign = await service.loginAs({ carrier_id: 'c2' });
     const manager = await service.loginAs({ roles: ['carrier_administrator'] });
@@ -127,7 +127,7 @@ describe('the end of sessions', () => {
     const [, idle, expired, ...kept] = logins as [TestLogin, TestLogin, TestLogin, ...TestLogin[]];
     await move(`last_seen_at = now() - interval '1 hour'`, idle);
     await move(`last_seen_at = now() - interval '2 hours', expires_at = now() - interval '1 hour'`, expired);
-    // An expired session does not count.
+    // The limit ignores the expired session.
     const sixth = await service.login(name);
     expect(await list(`user_id=${user_id}&ended_reason=replaced`)).toEqual([]);
     const seventh = await service.login(name);
@@ -138,7 +138,7 @@ describe('the end of sessions', () => {
     expect([await works(idle), (await refresh(idle)).status]).toEqual([401, 401]);
     expect(await statuses(...live)).toEqual(live.map(() => 200));
 
-    // As after the limit was lowered.
+    // More sessions than the limit, as after it was lowered.
     await addSessions(service, user_id, 50);
     const last = await service.login(name);
     const left = await list(`user_id=${user_id}&active=true`);
@@ -178,7 +178,7 @@ describe('the end of sessions', () => {
     expect(await list(`session_id=${one.session_id}`)).toMatchObject([{ ended_by: operator.user_id }]);
   });
 
-  it('ends thousands with one event each, and spares the current one', async () => {
+  it('ends thousands of sessions with one event each, and spares the current session', async () => {
     const own = await service.loginAs({ user_type: 'system', roles: ['administrator'] });
     const { user_id } = own;
     // More than one batch.
@@ -193,7 +193,7 @@ describe('the end of sessions', () => {
     expect((await service.delete('/auth/session/all', own)).body).toEqual({ ended: 0 });
   });
 
-  it('makes two filters and a change of their users wait for each other, and rejects none (B15, F26)', async () => {
+  it('serializes two requests by filter and a bulk change of the users, and rejects none (B15, F26)', async () => {
     const { token } = service.admin;
     const ids: string[] = [];
     while (ids.length < 6) ids.push((await service.createUser({ carrier_id: 'crowd' })).user_id);
@@ -216,7 +216,7 @@ describe('the end of sessions', () => {
     }
   });
 
-  it('derives nothing of a session from another one (S21)', async () => {
+  it('derives no id or token of a session from another session (S21)', async () => {
     const { name } = await service.createUser();
     const logins = await Promise.all(Array.from({ length: 20 }, () => service.login(name)));
     const id = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;

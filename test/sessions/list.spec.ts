@@ -158,7 +158,7 @@ describe('the list of sessions', () => {
     }
   });
 
-  it('sorts by each sort, walks each page once, and finds carriers by parts', async () => {
+  it('sorts by each sort field, returns each session on one page, and finds carriers by parts', async () => {
     const { user_id } = await service.createUser({ carrier_id: 'walk.of-carriers' });
     await addSessions(service, user_id, 23, {
       created_at: `now() - i % 4 * interval '1 s'`,
@@ -180,7 +180,7 @@ describe('the list of sessions', () => {
       }
   });
 
-  it('loses sessions 90 days after their end and not earlier, in an hourly job that keeps their events', async () => {
+  it('loses sessions 90 days after their end, not earlier, in an hourly job that keeps their events', async () => {
     const { user_id } = await service.createUser();
     const add = (count: number, columns: object) => addSessions(service, user_id, count, { ...columns });
     const long = (days: number) => `now() - interval '${days} days'`;

@@ -51,7 +51,7 @@ describe('refresh tokens on two instances', () => {
   const moveBack = (login: MadeLogin, seconds: number) =>
     changeSession(service, login, `refreshed_at = refreshed_at - interval '${seconds} s'`);
   const made = async (prefix: string): Promise<MadeLogin> => (await addLogins(service, 1, { prefix }))[0] as MadeLogin;
-  /** Waits for one mail to each user, and returns them. Fails if another one follows. */
+  /** Waits for one mail to each user, and returns the mails. Fails if another mail follows. */
   const mailsTo = async (...logins: MadeLogin[]) => {
     const mails = await Promise.all(logins.map(({ email }) => service.mailbox.take(email)));
     await queueEmpty(service);
@@ -134,7 +134,7 @@ describe('refresh tokens on two instances', () => {
   });
 
   it.each(['events', 'graphile_worker._private_jobs'])(
-    'changes nothing when a reuse cannot be reported to %s, and ends the session on the next one (S8)',
+    'changes nothing when a reuse cannot be reported to %s, and ends the session on the next reuse (S8)',
     async (table) => {
       const login = await made(`unreported-${table.slice(0, 5)}`);
       await rotated(at(0), login.refresh_token);

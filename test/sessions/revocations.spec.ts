@@ -15,7 +15,7 @@ type Way = (typeof ways)[number];
 /** Time for which an instance trusts its memory without a response to its probe. */
 const leaseMs = 1_000;
 
-describe('revocations seen from another instance', () => {
+describe('revocations at another instance', () => {
   let service: TestService;
   /** reaches the database through a proxy for requests and another one for notifications */
   let there: ServiceProcess;
@@ -38,7 +38,7 @@ describe('revocations seen from another instance', () => {
   });
 
   let numbers = 0;
-  /** A new address, because requests without a valid token are limited. */
+  /** Returns a new address, because requests without a valid token are limited. */
   const newIp = () => `198.18.${++numbers >> 8}.${numbers & 255}`;
   /** Checks a token at the other instance. */
   const check = ({ token }: { token: string }, ip = newIp()) =>
@@ -59,7 +59,7 @@ describe('revocations seen from another instance', () => {
       where application_name = 'carrier-identity notifications' and datname = current_database()`);
     expect(rowCount).toBeGreaterThan(0);
   };
-  /** Makes a change of a login in memory, of which the other instance learns in a way. */
+  /** Changes a login in the memory of the other instance, which learns of the change in a way. */
   const learning = async (way: Way, login: Login, change: () => Promise<unknown>) => {
     await cached(login);
     if (way !== 'a notification') {
@@ -70,7 +70,7 @@ describe('revocations seen from another instance', () => {
     if (way === 'a notification') await caughtUp();
   };
 
-  /** Creates a user who has just refreshed, and whose rights the other instance has seen. */
+  /** Creates a user whose refreshed session the other instance has checked. */
   async function warmed({ users, prepare, isAfter }: Revocation): Promise<Victim> {
     const [login] = await addLogins(service, 1, { ...users, prefix: `victim-${++numbers}-` });
     if (login === undefined) throw new Error('no user');
@@ -132,7 +132,7 @@ describe('revocations seen from another instance', () => {
     });
   });
 
-  it('accept a reauthentication with the next request on every instance, for old and new tokens (S24)', async () => {
+  it('of fresh authentication end with a reauthentication on all instances, for all tokens (S24)', async () => {
     const login = await service.login(adminEmail);
     const { token } = login;
     const attempt = async (instance: ServiceProcess, by: string) =>
@@ -156,14 +156,14 @@ describe('revocations seen from another instance', () => {
     });
 
     const end = (login: Login) => changeSession(service, login, `ended_at = now(), ended_reason = 'revoked'`);
-    /** A login that the other instance has in memory. */
+    /** Returns a login that the other instance has in memory. */
     const known = async (): Promise<TestLogin & { name: string }> => {
       const login = await service.loginAs();
       await cached(login);
       return login;
     };
 
-    it('need no database query of the other instance once it was notified (S16)', async () => {
+    it('need no database query of the other instance after the notification (S16)', async () => {
       const [login, ended] = [await known(), await known()];
       await end(ended);
       await caughtUp();
@@ -186,7 +186,7 @@ describe('revocations seen from another instance', () => {
       expect(await statusOf(login)).toBe(401);
     });
 
-    it('are read from the database a second after the connection hangs, until it caught up (S16, F29)', async () => {
+    it('are read from the database from a second after the connection hangs until it works (S16, F29)', async () => {
       const [login, other] = [await known(), await known()];
       listening.freeze();
       await end(login);

@@ -29,7 +29,7 @@ const disabledFeatures = [
   'WebUIOmniboxPopup',
 ];
 
-/** The Chromium of `@sparticuz/chromium`, once it is unpacked. Built for x64. */
+/** Directory of the unpacked Chromium of `@sparticuz/chromium`, which is built for x64. */
 const unpacked = join(__dirname, '../../node_modules/.cache/chromium');
 
 /**
@@ -45,7 +45,7 @@ export async function openBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath, args, env: { ...process.env, ...env } });
 }
 
-/** Unpacks the package with its libraries. Other workers wait, and find it unpacked. */
+/** Unpacks Chromium and its libraries. Other workers wait, and use the unpacked files. */
 function unpack(): { executablePath: string; env: Record<string, string> } {
   if (process.platform !== 'linux' || process.arch !== 'x64')
     throw new Error('This test needs Chromium. Install it, or set CHROMIUM to the path of its program.');
@@ -54,7 +54,7 @@ function unpack(): { executablePath: string; env: Record<string, string> } {
   const env = { PATH: process.env['PATH'], TMPDIR: unpacked, AWS_LAMBDA_JS_RUNTIME: 'nodejs22.x' };
   execFileSync('flock', [unpacked, process.execPath, '--eval', script], { cwd: __dirname, env });
   const fonts = join(unpacked, 'fonts.conf');
-  // The file of the package names folders of AWS Lambda only.
+  // The configuration of the package only names folders of AWS Lambda.
   writeFileSync(fonts, `<fontconfig><dir>${unpacked}/fonts</dir><dir>/usr/share/fonts</dir></fontconfig>`);
   const libraries = { LD_LIBRARY_PATH: join(unpacked, 'al2023/lib'), FONTCONFIG_FILE: fonts };
   return { executablePath: join(unpacked, 'chromium'), env: libraries };

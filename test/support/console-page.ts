@@ -8,7 +8,7 @@ export type Shown = Text | Locator | ((page: Page) => Promise<void>);
 
 const pageOf = (area: Area) => ('page' in area ? area.page() : area);
 
-/** Waits until an area shows texts or elements, in this order, and checks its page. */
+/** Waits until an area shows texts or elements, and runs checks of its page, in this order. */
 export async function sees(area: Area, ...shown: Shown[]): Promise<void> {
   for (const one of shown) {
     if (typeof one === 'function') await one(pageOf(area));

@@ -1,6 +1,6 @@
 // Loaded into a process under test before its main module: loads the modules that open the
-// database, then waits for the file GATE. From there to the start of the database, the process
-// needs milliseconds of CPU time.
+// database, then waits for the file GATE. After that, the process needs only milliseconds of CPU
+// time to start the database.
 const { existsSync } = require('node:fs');
 const { isMainThread } = require('node:worker_threads');
 

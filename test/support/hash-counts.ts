@@ -15,7 +15,7 @@ interface HashCounts {
   cpuSeconds: number;
 }
 
-/** Reads what hashing has cost the service, which needs METRICS_TOKEN. */
+/** Reads what hashing has cost the service. The service needs METRICS_TOKEN. */
 async function hashCounts(service: TestService): Promise<HashCounts> {
   const values = parseScrape((await service.get('/metrics', { token: METRICS_TOKEN })).text);
   const of = (name: string) => values.get(name) ?? NaN;

@@ -16,7 +16,7 @@ interface PlanNode {
   Plans?: PlanNode[];
 }
 
-/** A database with many made users, and a connection with the settings of requests. */
+/** A database with many generated users, and a connection with the settings of requests. */
 export class FilledDatabase {
   private constructor(
     readonly client: Client,
@@ -76,14 +76,14 @@ export async function plansOfLists(
   return all;
 }
 
-/** Returns the queries with a plan that reads a whole table, except those of some parameters. */
+/** Returns the queries whose plans read a whole table, except for parameters in `except`. */
 export function wholeTables(plans: Record<string, string[]>, table = '', except = /^$/): [string, string[]][] {
   return Object.entries(plans).filter(
     ([query, own]) => !except.test(query.split('=')[0] ?? '') && own.some((plan) => plan.includes(`whole ${table}`)),
   );
 }
 
-/** Returns the queries with a plan that sorts all rows. */
+/** Returns the queries whose plans sort all rows. */
 export function sorting(plans: Record<string, string[]>): [string, string[]][] {
   return Object.entries(plans).filter(([, own]) => own.some((plan) => /(^| )sort/.test(plan)));
 }

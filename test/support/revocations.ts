@@ -18,7 +18,7 @@ export interface Revocation {
   prepare?: (victim: Victim, service: TestService) => Promise<void>;
   /** revokes, and fails unless the response acknowledges it */
   act: (victim: Victim, service: TestService) => Promise<void>;
-  /** whether a response of check-token shows the new state; otherwise the token must be rejected */
+  /** whether a response of check-token shows the new state; by default, that it is 401 */
   isAfter?: (answer: TestAnswer) => boolean;
   /** reason of the end of the session; null if it continues */
   reason: string | null;
@@ -62,7 +62,7 @@ const nothingAllowed = ({ status, body }: TestAnswer) => status === 200 && (body
 const manager = { roles: ['carrier_administrator'] };
 const roleOf = ({ user_id }: Victim) => `role-${user_id}`;
 
-/** Creates a role of this user alone, so that its change affects no other user. */
+/** Creates a role that only this user has, so that its change affects no other user. */
 async function giveOwnRole(victim: Victim, service: TestService): Promise<void> {
   await service.rows(`insert into roles (name, user_types, permissions) values ($1, '{carrier}', '{user:read}')`, [
     roleOf(victim),
@@ -87,7 +87,7 @@ export const revocations: Record<string, Revocation> = {
     act: remove(({ user_id }) => `/auth/session/all?user_id=${user_id}`),
     reason: 'revoked',
   },
-  'own others': {
+  'other sessions of the user ended': {
     prepare: openAnother,
     act: (victim, service) => done(service.delete('/auth/session/all', { token: byAnother(victim) })),
     reason: 'revoked',
@@ -117,14 +117,14 @@ export const revocations: Record<string, Revocation> = {
     reason: 'password_changed',
   },
   'address not allowed': { act: patch({ allowed_ips: ['198.51.100.0/24'] }), reason: 'ip_not_allowed' },
-  'role taken': { users: manager, act: patch({ roles: [] }), isAfter: nothingAllowed, reason: null },
-  'role taken in bulk': {
+  'role removed': { users: manager, act: patch({ roles: [] }), isAfter: nothingAllowed, reason: null },
+  'role removed in bulk': {
     users: manager,
     act: patchFound({ roles_remove: ['carrier_administrator'] }),
     isAfter: nothingAllowed,
     reason: null,
   },
-  'role edited': {
+  'permissions of the role removed': {
     prepare: giveOwnRole,
     act: async (victim, service) =>
       void (await service.rows(`update roles set permissions = '{}' where name = $1`, [roleOf(victim)])),
@@ -142,7 +142,7 @@ export const revocations: Record<string, Revocation> = {
     isAfter: ({ status, body }) => status === 200 && body.user.first_name === 'Another',
     reason: null,
   },
-  'password to be changed': {
+  'password change required': {
     users: manager,
     act: patch({ must_change_password: true }),
     isAfter: nothingAllowed,

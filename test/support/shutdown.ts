@@ -10,8 +10,8 @@ const idle = 50;
 const change = JSON.stringify({ first_name: 'Changed' });
 
 /**
- * Starts an instance and stops it amid requests, beside idle connections and unfinished requests.
- * Expects that it completes every request, and ends all the connections without a further signal.
+ * Starts an instance, and stops it during requests, with idle connections and unfinished requests.
+ * Expects that the instance completes every request, and ends all connections by itself.
  */
 export async function shutDownUnderLoad(
   cluster: Cluster,
@@ -69,13 +69,13 @@ export async function shutDownUnderLoad(
       return [response.statusCode, response.headers.connection];
     }),
   );
-  // Kept alive, these connections would hold up the end.
+  // A connection that stays open would delay the end of the process.
   expect(answers).toEqual(changes.map(() => [200, 'close']));
   expect([await service.exit, cut, new Set(statuses)]).toEqual([0, [], new Set([200])]);
   agent.destroy();
   const changed = `select from users where first_name = 'Changed' and user_id = any($1)`;
   expect(await cluster.rows(changed, [users.map(({ user_id }) => user_id)])).toHaveLength(unfinished);
-  // The processed requests, according to the log of the service.
+  // The log contains exactly the requests that got a response.
   expect(service.output.match(/"route":"\/user"/g)).toHaveLength(statuses.length);
   expect(service.output).not.toMatch(/"level":"(error|fatal)"|unhandled/);
 }

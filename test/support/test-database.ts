@@ -30,7 +30,7 @@ export async function createTestDatabase({ empty = false } = {}): Promise<TestDa
 }
 
 /**
- * Gives the tests of a file a database with one connection, without a service. Call it in
+ * Creates a database with one connection, without a service, for the tests of a file. Call it in
  * `describe`.
  */
 export function useDatabase(): Pick<Client, 'query'> {

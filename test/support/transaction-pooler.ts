@@ -3,11 +3,11 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { Client } from 'pg';
 
 /** A connection to PostgreSQL. */
-interface Lane {
+interface Backend {
   socket: Socket;
-  /** messages that PostgreSQL has not completed */
+  /** number of messages that PostgreSQL has not completed */
   unanswered: number;
-  /** the client whose transaction has the connection, and what to do after the transaction */
+  /** the client whose transaction uses the connection, and a callback for its end */
   owner: { client: Socket; done: () => void } | null;
 }
 
@@ -19,14 +19,14 @@ const completed = new Set(['Q', 'S', 'F']);
 const processId = 2 ** 30;
 
 /**
- * A PostgreSQL connection pooler in transaction mode, as PgBouncer is: each transaction gets the
- * connection that was free for longest. Reads only the frames of messages, which suffices for the
- * extended protocol. Takes the password in plain text.
+ * A PostgreSQL connection pooler in transaction mode, like PgBouncer: each transaction gets the
+ * connection that has been free for the longest time. Reads only the frames of messages, which is
+ * enough for the extended protocol. Accepts the password in plain text.
  */
 export class TransactionPooler {
   private readonly sockets = new Set<Socket>();
-  private readonly free: Lane[] = [];
-  private readonly waiting: ((lane: Lane) => void)[] = [];
+  private readonly free: Backend[] = [];
+  private readonly waiting: ((backend: Backend) => void)[] = [];
   private readonly server = createServer({ noDelay: true }, (client) => this.welcome(client));
 
   private constructor(private readonly target: string) {}
@@ -57,23 +57,23 @@ export class TransactionPooler {
     await opened.connect();
     const { stream: socket } = (opened as unknown as { connection: { stream: Socket } }).connection;
     this.sockets.add(socket.removeAllListeners('data'));
-    const lane: Lane = { socket, unanswered: 0, owner: null };
+    const backend: Backend = { socket, unanswered: 0, owner: null };
     onMessages(socket, (type, bytes) => {
-      lane.owner?.client.write(bytes);
+      backend.owner?.client.write(bytes);
       if (type !== 'Z') return;
-      lane.unanswered--;
-      if (lane.unanswered > 0 || bytes.toString('latin1', 5) !== 'I') return;
-      lane.owner?.done();
-      this.release(lane);
+      backend.unanswered--;
+      if (backend.unanswered > 0 || bytes.toString('latin1', 5) !== 'I') return;
+      backend.owner?.done();
+      this.release(backend);
     });
-    this.release(lane);
+    this.release(backend);
   }
 
-  private release(lane: Lane): void {
-    lane.owner = null;
+  private release(backend: Backend): void {
+    backend.owner = null;
     const next = this.waiting.shift();
-    if (next === undefined) this.free.push(lane);
-    else next(lane);
+    if (next === undefined) this.free.push(backend);
+    else next(backend);
   }
 
   /** Responds to the startup message, and asks for the password. */
@@ -101,25 +101,25 @@ export class TransactionPooler {
 
   /** Forwards the messages of a client, over one connection until its transaction ends. */
   private serve(client: Socket): void {
-    let turn: Promise<Lane> | null = null;
-    const take = async (): Promise<Lane> => {
-      const lane = this.free.shift() ?? (await new Promise<Lane>((resolve) => this.waiting.push(resolve)));
-      return Object.assign(lane, { owner: { client, done: () => (turn = null) } });
+    let assigned: Promise<Backend> | null = null;
+    const take = async (): Promise<Backend> => {
+      const backend = this.free.shift() ?? (await new Promise<Backend>((resolve) => this.waiting.push(resolve)));
+      return Object.assign(backend, { owner: { client, done: () => (assigned = null) } });
     };
     onMessages(client, (type, bytes) => {
       if (type === 'X') return client.end();
-      turn ??= take();
-      void turn.then((lane) => {
-        if (completed.has(type)) lane.unanswered++;
-        lane.socket.write(bytes);
+      assigned ??= take();
+      void assigned.then((backend) => {
+        if (completed.has(type)) backend.unanswered++;
+        backend.socket.write(bytes);
       });
     });
     // A transaction whose client has left cannot be completed.
-    client.once('close', () => void turn?.then((lane) => lane.socket.destroy()));
+    client.once('close', () => void assigned?.then((backend) => backend.socket.destroy()));
   }
 }
 
-/** Calls a function with each message. Its bytes are its type, the length of the rest, content. */
+/** Calls a function with each message: its type, and all its bytes (type, length, content). */
 function onMessages(socket: Socket, handle: (type: string, bytes: Buffer) => void): void {
   let rest: Buffer = Buffer.alloc(0);
   socket.on('data', (chunk: Buffer) => {
