@@ -90,9 +90,10 @@ where occurred_at >= $1::timestamptz and occurred_at < $2::timestamptz and ip is
       where target_id = any($6::uuid[]) and event_type = 'login.succeeded'
     ))
     and case
-      when target_type = 'session' then target_id = any(array(
+      -- A subquery is hashed. PostgreSQL would search a computed array row by row.
+      when target_type = 'session' then target_id in (select unnest(array(
         <as in eraseUsers>
-      ))
+      )))
       else target_type in ('user', 'login') and target_id = any($9::uuid[])
     end
   )
@@ -110,9 +111,10 @@ where occurred_at >= $2::timestamptz and occurred_at < $3::timestamptz
     <as in eraseUsers>
   ))
   and case
-    when target_type = 'session' then target_id = any(array(
+    -- A subquery is hashed. PostgreSQL would search a computed array row by row.
+    when target_type = 'session' then target_id in (select unnest(array(
       <as in eraseUsers>
-    ))
+    )))
     else target_type in ('user', 'login') and target_id = any($9::uuid[])
   end
   and (

@@ -85,7 +85,8 @@ export class EventsRepository {
     // Compare the target type too: an imported user may have the same id as another object.
     const isAboutUsers = sql`target_id = any(${user_ids}::uuid[] || ${session_ids})
       and case
-        when target_type = 'session' then target_id = any(${session_ids})
+        -- A subquery is hashed. PostgreSQL would search a computed array row by row.
+        when target_type = 'session' then target_id in (select unnest(${session_ids}))
         else target_type in ('user', 'login') and target_id = any(${user_ids}::uuid[])
       end`;
     const isImpersonal = sql`event_type || '/' || key = any(${impersonalKeys()}::text[])`;

@@ -20,6 +20,7 @@ import { importCsv } from '../support/imports';
 import { createKey, inSeconds } from '../support/keys';
 import { addFailedMail, refreshOverview } from '../support/overview';
 import { phone } from '../support/screens';
+import { until } from '../support/until';
 
 describe('the frame, the start page, the audit log and the sessions of the console', () => {
   const subject = useConsole();
@@ -179,9 +180,15 @@ describe('the frame, the start page, the audit log and the sessions of the conso
 
   it('offers a reload after an update removed a part of the loaded version, and repeats failed loads', async () => {
     const page = await subject.login(undefined, '/account');
-    await page.route('**/*', (route) => route.abort('connectionrefused'));
+    let aborted = 0;
+    await page.route('**/*', (route) => {
+      aborted += 1;
+      return route.abort('connectionrefused');
+    });
     await follow(page, 'Users', 'The service cannot be reached.', expectAccessible);
+    const before = aborted;
     await click(page, 'Try again', 'The service cannot be reached.');
+    await until(() => aborted > before);
     await page.unroute('**/*');
     await click(page, 'Try again', headingOf(page, 'Users'));
     // The file has another name after an update, so the old one is not found.

@@ -54,7 +54,7 @@ describe('many passwords at once', () => {
         login({ login: `unknown-${index}`, password: 'a wrong password' }),
       );
       for (const one of flood) void one.then((answer) => answered.push(answer));
-      await service.until(() => answered.length === crowd - places);
+      await service.until(() => answered.length >= crowd - places);
       expect(new Set(answered.map(({ body }) => body.code as string))).toEqual(new Set(['service.overloaded']));
       for (const { headers } of answered)
         expect(headers).toMatchObject({ 'retry-after': '2', connection: 'keep-alive' });

@@ -76,7 +76,7 @@ describe('the embedded PostgreSQL', () => {
       const processes = serverProcesses(directory);
       expect(processes.length).toBeGreaterThan(3);
       await first.stop();
-      expect(processes.filter(isAlive)).toEqual([]);
+      await until(() => !processes.some(isAlive));
       const again = await makeOwner().start(dataDir);
       expect(new URL(again.url).password).toBe(password);
       expect(await query(again.url, 'select one from kept')).toEqual([{ one: 1 }]);
@@ -97,7 +97,7 @@ describe('the embedded PostgreSQL', () => {
       expect(await query(recovered.url, 'select one from adopted')).toEqual([{ one: 1 }]);
       const processes = serverProcesses(directory);
       await third.stop();
-      expect(processes.filter(isAlive)).toEqual([]);
+      await until(() => !processes.some(isAlive));
       expect(await third.find(dataDir)).toBeNull();
     });
   });

@@ -163,7 +163,7 @@ describe('refresh tokens on two instances', () => {
       await until(async () => (await stateOf(lost))['rotations'] === 1);
       connection.socket.destroy();
     }
-    await moveBack(login, 5);
+    await moveBack(login, 2);
     const again = await rotated(at(1), login.refresh_token);
     expect(again.refresh_token).toBe(refreshTokens.successor(login.refresh_token));
     expect(await works(0, again.token)).toBe(200);

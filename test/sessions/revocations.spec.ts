@@ -37,6 +37,8 @@ describe('revocations at another instance', () => {
     await service.close();
   });
 
+  afterEach(() => listening.restore());
+
   let numbers = 0;
   /** Returns a new address, because requests without a valid token are limited. */
   const newIp = () => `198.18.${++numbers >> 8}.${numbers & 255}`;
@@ -51,19 +53,11 @@ describe('revocations at another instance', () => {
   const isCached = async ({ session_id, user_id }: Login) =>
     (await there.inside<LiveLoginsService>('LiveLoginsService').cached(session_id, user_id)) !== null;
   const cached = (login: Login) => until(async () => (await statusOf(login)) === 200 && (await isCached(login)));
-  /** Terminates the notification connections, and waits until they have ended. */
-  const cut = async () => {
-    const { rowCount } = await service.sql.query(`
-      select pg_terminate_backend(pid, 5000)
-      from pg_stat_activity
-      where application_name = 'carrier-identity notifications' and datname = current_database()`);
-    expect(rowCount).toBeGreaterThan(0);
-  };
   /** Changes a login in the memory of the other instance, which learns of the change in a way. */
   const learning = async (way: Way, login: Login, change: () => Promise<unknown>) => {
     await cached(login);
     if (way !== 'a notification') {
-      await cut();
+      await listening.cut();
       await until(async () => !(await isCached(login)));
     }
     await change();
@@ -128,6 +122,7 @@ describe('revocations at another instance', () => {
           ({ refresh_token } = body);
         });
         expect(await seen()).toEqual(expected);
+        await listening.restore();
       }
     });
   });

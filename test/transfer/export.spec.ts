@@ -340,7 +340,10 @@ describe('the export of users', () => {
       expect(file.text).toContain(`"name":"${name}"`);
       expect(file.text).toBe((await csv(query, login.token)).text);
       expect(outcome(await service.get(path))).toBe(invalid);
-      expect(outcome(await service.get(path, login))).toBe(invalid);
+      const again = await service.get(path, login);
+      expect(outcome(again)).toBe(invalid);
+      expect(again.body.instance).toBe('/user/export/{token}');
+      expect((await service.post('/user/export/link')).body.instance).toBe('/user/export/link');
       const changes = {
         ...{ count: { after: 1 }, format: { after: 'ndjson' }, hashes: { after: false } },
         filter: { after: ['user_id'] },

@@ -81,5 +81,5 @@ function challengeOf(code: ErrorCode, fresh_auth_seconds: number): string {
  * logged and shown (OWASP ASVS 14.2.1).
  */
 export function shownPath(url: string): string {
-  return (url.split('?')[0] ?? '').replace(/\/(auth\/reset|auth\/email|user\/export)\/[^/]+/, '/$1/{token}');
+  return (url.split('?')[0] ?? '').replace(/\/(auth\/reset|auth\/email|user\/export(?!\/link$))\/[^/]+/, '/$1/{token}');
 }

@@ -8,7 +8,6 @@ import { homedir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { monotonicMs } from '../clock';
 import { StartFault } from '../start-fault';
 
 /** Account of the server if this process is root, which PostgreSQL rejects; otherwise null. */
@@ -206,8 +205,18 @@ export async function launchServer(cluster: Cluster, binaries: string, settings:
 export async function stopServer(cluster: Cluster, binaries: string): Promise<void> {
   const pid = await pidOf(cluster);
   const failure = await run(cluster, join(binaries, 'pg_ctl'), ['stop', '-D', '.', '-m', 'fast', '--no-wait']);
-  const end = monotonicMs() + 60_000;
-  while (failure === null && monotonicMs() < end && (await pidOf(cluster)) === pid) await delay(50);
+  const end = performance.now() + 60_000;
+  if (failure !== null || pid === null) return;
+  while (performance.now() < end && (await pidOf(cluster)) === pid && isAlive(Number(pid))) await delay(50);
+}
+
+/** A killed server leaves its pid file. */
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
 }
 
 /** Returns the process id of the server as text, or null if none runs. */
