@@ -1,7 +1,7 @@
 import { Client } from 'pg';
 import { advisoryLocks } from '../../src/platform/advisory-locks';
 import { addManyUsers, ended } from '../support/many-users';
-import { lockWaits } from '../support/locks';
+import { inTransaction, lockWaits } from '../support/locks';
 import { acceptWork } from '../support/operations';
 import { type TestLogin, TestService } from '../support/service';
 import { until } from '../support/until';
@@ -98,20 +98,17 @@ describe('bulk changes of more than 10,000 users', () => {
     const [third] = await service.rows<{ user_id: string }>(`select user_id from users where name = 'big-3'`);
     await service.post(`/user/${third?.user_id}/restore`, { token });
     const { user_id } = await service.createUser();
-    const other = await service.sql.connect();
-    try {
-      await other.query('begin');
+    const undone = await inTransaction(service, async (other) => {
       await other.query(`update users set name = 'big-4' where user_id = $1`, [user_id]);
       const { body } = await undo(operation_id);
       await lockWaits(service);
       await other.query('commit');
-      expect(await ended(service, body.operation_id)).toMatchObject({
-        ...{ changed: many - 4, skipped_count: 4, links_restored: live, links_expired: many - 9_000 - (live ?? 0) },
-        skipped_reasons: { 'user.name_taken': 2, 'user.email_taken': 1, 'user.version_mismatch': 1 },
-      });
-    } finally {
-      other.release();
-    }
+      return body.operation_id;
+    });
+    expect(await ended(service, undone)).toMatchObject({
+      ...{ changed: many - 4, skipped_count: 4, links_restored: live, links_expired: many - 9_000 - (live ?? 0) },
+      skipped_reasons: { 'user.name_taken': 2, 'user.email_taken': 1, 'user.version_mismatch': 1 },
+    });
     await service.rows(`delete from users where name = 'someone-else' or email = 'someone@example.com'`);
     await service.rows('delete from users where user_id = $1', [user_id]);
     await service.rows(`update users set deleted_at = null where carrier_id = 'big'`);

@@ -33,6 +33,6 @@ export async function addManyUsers(
 // eslint-disable-next-line @typescript-eslint/no-explicit-any -- its shape is checked by ajv
 export async function ended(service: TestService, operation_id: string, token = service.admin.token): Promise<any> {
   const read = async () => (await service.get(`/user/operation/${operation_id}`, { token })).body;
-  await until(async () => (await read()).finished_at !== null, 60_000);
+  await until(async () => (await read()).finished_at !== null);
   return read();
 }
