@@ -1,6 +1,9 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
+import { isoCBOR } from '@simplewebauthn/server/helpers';
 import type { Browser } from 'playwright-core';
+import type { PasskeysService } from '../../src/auth/second-factors/passkeys/passkeys.service';
 import { openBrowser } from '../support/browser';
+import { enrolApp } from '../support/factors';
 import {
   addPasskey,
   loginWithPasskey,
@@ -12,10 +15,87 @@ import {
   signLogin,
 } from '../support/passkeys';
 import { password, type TestAnswer, TestService } from '../support/service';
+import { ServiceProcess } from '../support/service-process';
 import { decode } from '../support/tokens';
 
 const userVerifiedFlag = 0b100;
 const subdomain = 'http://app.localhost:3000';
+
+const encode = (bytes: Uint8Array | string) => Buffer.from(bytes).toString('base64url');
+const json = (value: unknown) => encode(JSON.stringify(value));
+const cbor = (value: Parameters<typeof isoCBOR.encode>[0]) => encode(isoCBOR.encode(value));
+/** Arrays in arrays, each with one item. */
+const deepCbor = encode(Buffer.alloc(12_000, 0x81));
+/** A byte string and a map that claim to be longer than memory. */
+const hugeCbor = [encode(Buffer.from('5b7fffffffffffffff', 'hex')), encode(Buffer.from('bb7fffffffffffffff', 'hex'))];
+const brokenCbor = ['AA', '_w', deepCbor, ...hugeCbor, cbor(new Map()), cbor('text'), cbor([1, 2])];
+/** Authenticator data with the flag of extensions, and an extension that is no map or too deep. */
+const extended = (extension: Buffer) =>
+  encode(Buffer.concat([Buffer.alloc(32), Buffer.from('8500000001', 'hex'), extension]));
+const brokenData = ['AA', encode(Buffer.alloc(36)), encode(Buffer.alloc(500)), extended(Buffer.alloc(3_000, 0x81))];
+const brokenClient = [
+  'AA',
+  encode('{'),
+  json(null),
+  json([]),
+  json('text'),
+  json({}),
+  json({ type: 'webauthn.get', challenge: 1, origin: 'http://localhost:3000' }),
+  json({ type: 'webauthn.get', challenge: 'AA', origin: 'http://localhost:3000', crossOrigin: true }),
+];
+const notBase64 = ['', 'a', 'a+b/', 'aaa=', 'a b', 'ä', '\u0000', 'x'.repeat(20_000), 1, true, {}, [], ['AA'], null];
+
+/** A change of a member of a passkey, and the pointer of its error. */
+type Fault = [pointer: string, value: unknown];
+
+const members = (names: string[], values: unknown[]): Fault[] =>
+  names.flatMap((name) => values.map((value): Fault => [`/passkey/${name}`, value]));
+const common: Fault[] = [
+  ...members(['id', 'rawId'], notBase64),
+  ...members(['type'], ['password', 1, null, undefined]),
+  ...members(['response'], [1, 'text', null, [], undefined]),
+  ...members(['response/clientDataJSON'], [...notBase64, ...brokenClient, undefined]),
+];
+const loginFaults: Fault[] = [
+  ...common,
+  ...members(['response/authenticatorData'], [...notBase64, ...brokenData, undefined]),
+  ...members(['response/signature'], [...notBase64, undefined]),
+  ...members(['response/userHandle'], notBase64.slice(0, -1)),
+];
+const enrollmentFaults: Fault[] = [
+  ...common,
+  ...members(['response/attestationObject'], [...notBase64, ...brokenCbor, undefined]),
+  ...members(['response/transports'], [1, {}, 'usb', [1], [''], ['x'.repeat(33)], Array(9).fill('usb'), [['usb']]]),
+];
+
+/** Returns a copy of a passkey with another value of a member; undefined removes the member. */
+function withFault(passkey: PasskeyJson, [pointer, value]: Fault): unknown {
+  const [, , ...path] = pointer.split('/');
+  const copy = structuredClone(passkey) as Record<string, unknown>;
+  const last = path.pop() as string;
+  const owner = path.reduce((node, name) => node[name] as Record<string, unknown>, copy);
+  owner[last] = value;
+  return copy;
+}
+
+function attestationOf({ response }: PasskeyJson): Map<string, unknown> {
+  return isoCBOR.decodeFirst(new Uint8Array(Buffer.from(response['attestationObject'] as string, 'base64url')));
+}
+
+/** Returns a new passkey with another attested id, and if told so, with the same `id`. */
+function withAttestedId(passkey: PasskeyJson, id: Buffer, changesId: boolean): PasskeyJson {
+  const attestation = attestationOf(passkey);
+  const data = Buffer.from(attestation.get('authData') as Uint8Array);
+  // Flags, counter and model precede the length of the id (WebAuthn §6.1).
+  const lengthAt = 53;
+  const keyAt = lengthAt + 2 + data.readUInt16BE(lengthAt);
+  const length = Buffer.alloc(2);
+  length.writeUInt16BE(id.length);
+  const authData = Buffer.concat([data.subarray(0, lengthAt), length, id, data.subarray(keyAt)]);
+  const attestationObject = cbor(new Map([...attestation, ['authData', new Uint8Array(authData)]]) as never);
+  const ids = changesId ? { id: encode(id), rawId: encode(id) } : {};
+  return { ...passkey, ...ids, response: { ...passkey.response, attestationObject } };
+}
 
 describe('passkeys', () => {
   let service: TestService;
@@ -47,6 +127,19 @@ describe('passkeys', () => {
       [user.user_id],
     );
 
+  /** Inserts passkeys of a user that no device has. */
+  const addPasskeyRows = (user_id: string, rp_id: string, count: number) =>
+    service.rows(
+      `insert into second_factors (
+         factor_id, user_id, kind, name, confirmed_at, credential_id, public_key, signature_counter, rp_id,
+         backup_eligible
+       )
+       select
+         gen_random_uuid(), $1::uuid, 'passkey', 'Key', now(), sha256(convert_to($1::text || n, 'UTF8')), '', 0, $2,
+         false
+       from generate_series(1, $3) n`,
+      [user_id, rp_id, count],
+    );
   const sessionOf = async (token: string) => (await service.post('/auth/check-token', { token })).body.session;
   const factorsOf = async (token: string) => (await service.get('/auth/factor/list', { token })).body;
   const passwordStep = async (): Promise<string> => {
@@ -61,9 +154,8 @@ describe('passkeys', () => {
 
   it('limits the tokens of a login with a passkey to permissions of its user (J30)', async () => {
     const loginWith = async (permissions: string[]) => {
-      const { options, challenge } = await optionsOf(service, '/auth/passkey/options');
-      const body = { challenge, passkey: await device.get(options), permissions };
-      return service.post('/auth/passkey/login', { body });
+      const signed = await signLogin(service, device);
+      return service.post('/auth/passkey/login', { body: { ...signed, permissions } });
     };
     const refused = await loginWith(['user:read']);
     expect([refused.status, refused.body.code]).toEqual([400, 'auth.scope_exceeded']);
@@ -142,22 +234,6 @@ describe('passkeys', () => {
     expect((await service.post('/auth/factor/recovery-codes', { token })).status).toBe(200);
     const replayed = await service.post('/auth/reauthenticate', { token, body });
     expect([replayed.status, replayed.body.code]).toEqual([401, 'auth.challenge_invalid']);
-  });
-
-  it('accepts exactly a passkey with its challenge, or another proof, for a reauthentication', async () => {
-    const { token } = user;
-    const asked = await optionsOf(service, '/auth/reauthenticate/options', { token });
-    const passkey = await device.get(asked.options);
-    const pointers: unknown[] = [];
-    for (const body of [{ passkey }, { challenge: asked.challenge, code: '123456' }, { challenge: asked.challenge }]) {
-      const answer = await service.send('POST', '/auth/reauthenticate', { token, body });
-      pointers.push([answer.status, answer.body.errors?.[0]?.pointer]);
-    }
-    expect(pointers).toEqual([
-      [400, '/challenge'],
-      [400, '/challenge'],
-      [400, ''],
-    ]);
   });
 
   it('reports a passkey that may be copied to other devices as a software key', async () => {
@@ -377,17 +453,7 @@ describe('passkeys', () => {
 
   it('keeps at most 10 passkeys per user, also of concurrent requests', async () => {
     const { token, user_id } = user;
-    await service.rows(
-      `insert into second_factors (
-         factor_id, user_id, kind, name, confirmed_at, credential_id, public_key, signature_counter, rp_id,
-         backup_eligible
-       )
-       select
-         gen_random_uuid(), $1::uuid, 'passkey', 'Key', now(), sha256(convert_to($2 || n, 'UTF8')), '', 0, 'localhost',
-         false
-       from generate_series(1, 8) n`,
-      [user_id, user_id],
-    );
+    await addPasskeyRows(user_id, 'localhost', 8);
     const bodies: object[] = [];
     for (let count = 0; count < 2; count++) {
       const other = await PasskeyBrowser.open(browser);
@@ -428,4 +494,140 @@ describe('passkeys', () => {
     expect([foreign.status, foreign.body.errors[0].pointer]).toEqual([400, '/challenge']);
     expect((await addPasskey(service, device, token)).status).toBe(201);
   });
+
+  /** Returns the faults whose response is not 400 with the pointer of the fault. */
+  async function unexpected(path: string, passkey: PasskeyJson, body: object, faults: Fault[]): Promise<unknown[]> {
+    const found: unknown[] = [];
+    for (const fault of faults) {
+      const sent = { token: user.token, body: { ...body, passkey: withFault(passkey, fault) } };
+      const answer = await service.send('POST', path, sent);
+      const [error] = answer.body.errors ?? [];
+      // A wrong id differs from the raw id, which is reported instead.
+      const pointers = fault[0] === '/passkey/id' ? [fault[0], '/passkey/rawId'] : [fault[0]];
+      if (answer.status !== 400 || !pointers.includes(error?.pointer)) found.push([fault, answer.text]);
+    }
+    return found;
+  }
+
+  it('returns 400 with the member for each malformed member of a login', async () => {
+    const { challenge, passkey } = await signLogin(service, device);
+    expect(await unexpected('/auth/passkey/login', passkey, { challenge }, loginFaults)).toEqual([]);
+    expect(verdict(await login(challenge, passkey))).toEqual([200, user.user_id]);
+  });
+
+  it('returns 400 with the member for each malformed member of an enrolment', async () => {
+    const { token } = user;
+    const { options, challenge } = await optionsOf(service, '/auth/factor/passkey/options', { token });
+    const passkey = await device.create({ ...options, excludeCredentials: [] });
+    const body = { name: 'Laptop', challenge };
+    expect(await unexpected('/auth/factor/passkey', passkey, body, enrollmentFaults)).toEqual([]);
+    expect((await service.post('/auth/factor/passkey', { token, body: { ...body, passkey } })).status).toBe(201);
+  });
+
+  it('ignores an attestation, so that no certificate of a client is read', async () => {
+    const { token } = user;
+    const other = await PasskeyBrowser.open(browser);
+    const { options, challenge } = await optionsOf(service, '/auth/factor/passkey/options', { token });
+    const passkey = await other.create({ ...options, attestation: 'direct' });
+    const attestation = attestationOf(passkey);
+    expect(attestation.get('fmt')).toBe('packed');
+    const x5c = [new Uint8Array(Buffer.alloc(500, 0x30))];
+    const attStmt = new Map<string, unknown>([
+      ['alg', -7],
+      ['sig', new Uint8Array(70)],
+      ['x5c', x5c],
+    ]);
+    const attestationObject = cbor(new Map([...attestation, ['attStmt', attStmt]]) as never);
+    const forged = { ...passkey, response: { ...passkey.response, attestationObject } };
+    const body = { name: 'Key', challenge, passkey: forged };
+    expect((await service.post('/auth/factor/passkey', { token, body })).status).toBe(201);
+    await other.close();
+  });
+
+  it('rejects a passkey whose attested id is not its id, or is longer than 1,023 bytes (M13)', async () => {
+    const { token } = user;
+    const other = await PasskeyBrowser.open(browser);
+    const enrol = async (idBytes: number, changesId: boolean) => {
+      const { options, challenge } = await optionsOf(service, '/auth/factor/passkey/options', { token });
+      const passkey = withAttestedId(await other.create(options), randomBytes(idBytes), changesId);
+      const answer = await service.post('/auth/factor/passkey', { token, body: { name: 'Key', challenge, passkey } });
+      return [answer.status, answer.body.errors?.[0].pointer];
+    };
+    const refused = [400, expect.stringMatching(/^\/passkey/)];
+    for (const [idBytes, changesId] of [
+      [16, false],
+      [1_024, true],
+      [3_000, false],
+    ] as const)
+      expect([idBytes, ...(await enrol(idBytes, changesId))]).toEqual([idBytes, ...refused]);
+    // Control: with the same id at both places, the longest id works.
+    expect(await enrol(1_023, true)).toEqual([201, undefined]);
+    await other.close();
+  });
+
+  it('returns 400 for a passkey that is no response of a browser, and 401 for a malformed challenge', async () => {
+    const many = Object.fromEntries(Array.from({ length: 2_400 }, (_, index) => [`k${index}`, 'x']));
+    for (const passkey of [null, 'text', [], 1, many]) {
+      const { status, body } = await service.send('POST', '/auth/passkey/login', { body: { challenge: 'x', passkey } });
+      expect([status, body.errors?.[0].pointer]).toEqual([400, expect.stringMatching(/^\/passkey/)]);
+    }
+    const { passkey } = await signLogin(service, device);
+    for (const challenge of ['x', '.', 'e30.AAAA', '\u202e', 'x'.repeat(1_024)])
+      expect(verdict(await login(challenge, passkey))).toEqual(invalidChallenge);
+  });
+
+  it('forgets used challenges an hour after their expiry', async () => {
+    await service.rows('delete from used_passkey_challenges');
+    await service.rows(`
+      insert into used_passkey_challenges (challenge_hash, expires_at)
+      select sha256(convert_to(n::text, 'UTF8')), now() - n * interval '50 minutes'
+      from generate_series(1, 1500) n`);
+    await service.inside<PasskeysService>('PasskeysService').forgetChallenges();
+    expect(await service.rows('select 1 from used_passkey_challenges')).toHaveLength(1);
+  });
+
+  it('lists the origins of passkeys at the root of the host, outside BASE_PATH', async () => {
+    const WEBAUTHN_ORIGINS = 'https://portal.example.net,https://Console.example.net:443';
+    const instance = await ServiceProcess.beside(service, { BASE_PATH: '/identity', WEBAUTHN_ORIGINS });
+    const { statusCode, headers, body } = await instance.inject('/.well-known/webauthn');
+    expect([statusCode, JSON.parse(body)]).toEqual([
+      200,
+      { origins: ['https://portal.example.net', 'https://console.example.net'] },
+    ]);
+    expect(headers).toMatchObject({ 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' });
+    expect((await instance.inject('/identity/.well-known/webauthn')).statusCode).toBe(404);
+    expect((await instance.inject({ method: 'POST', url: '/.well-known/webauthn' })).statusCode).toBe(405);
+    expect((await instance.post('/identity/auth/passkey/options')).body.options.rpId).toBe('localhost');
+    await instance.stop();
+  });
+
+  it('turns passkeys off at an IP address, says why, and still asks for a second factor', async () => {
+    const instance = await ServiceProcess.beside(service, { PUBLIC_URL: 'https://192.0.2.7', WEBAUTHN_ORIGINS: '' });
+    const { token } = await instance.login((await service.createUser()).name);
+    expect((await instance.get('/.well-known/webauthn')).body).toEqual({ origins: [] });
+    for (const path of ['/auth/passkey/options', '/auth/factor/passkey/options', '/auth/reauthenticate/options']) {
+      const answer = await instance.post(path, { token });
+      expect([path, answer.status, answer.body.code]).toEqual([path, 404, 'request.not_found']);
+      expect(answer.body.detail).toMatch(/^Passkeys are off: .*WEBAUTHN_RP_ID/);
+    }
+    await expectNoPasskeyOffered(instance, 'localhost');
+    await instance.stop();
+  });
+
+  it('offers no passkey of another RP id', () => expectNoPasskeyOffered(service, 'portal.example.net'));
+
+  /** Expects that a login of the owner of a passkey for an RP id offers only the other factors. */
+  async function expectNoPasskeyOffered(instance: ServiceProcess, rp_id: string): Promise<void> {
+    const owner = await service.loginAs();
+    const { factor_id, recovery_codes } = await enrolApp(service, owner);
+    await addPasskeyRows(owner.user_id, rp_id, 1);
+    const body = { login: owner.name, password };
+    const withApp = await instance.post('/auth/login', { body });
+    expect([withApp.status, withApp.body.factors]).toEqual([401, ['totp', 'recovery_code']]);
+    expect((await service.delete(`/auth/factor/${factor_id}`, owner)).status).toBe(204);
+    const without = await instance.post('/auth/login', { body });
+    expect(without.body).toMatchObject({ code: 'auth.second_factor_required', factors: ['recovery_code'] });
+    const proof = { challenge: without.body.challenge, recovery_code: recovery_codes[0] };
+    expect((await instance.post('/auth/second-factor', { body: proof })).status).toBe(200);
+  }
 });
