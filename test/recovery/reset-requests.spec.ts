@@ -1,15 +1,15 @@
 import { connect } from 'node:net';
 import type { MailerService } from '@nestjs-modules/mailer';
-import { startServiceProcess } from '../support/built-program';
 import { endMailLimits, mailedResetToken, queueEmpty, visibleResponse } from '../support/links';
+import { inTransaction } from '../support/locks';
 import { Mailbox, type ReceivedMail } from '../support/mailbox';
 import { password, type TestAnswer, TestService } from '../support/service';
 import { until } from '../support/until';
 
 const base = 'https://identity.example.net';
-const accepted = /^HTTP\/1\.1 202 /;
-const twoHosts = /^HTTP\/1\.1 400 [^]*application\/problem\+json[^]*"parameter":"Host"/;
-const nowhere = /^HTTP\/1\.1 404 [^]*application\/problem\+json[^]*"code":"request.not_found"/;
+const minuteMax = 5;
+const requestsMax = 10;
+const times = (status: number, count: number): number[] => Array<number>(count).fill(status);
 
 describe('requests for a reset link', () => {
   let service: TestService;
@@ -18,7 +18,11 @@ describe('requests for a reset link', () => {
   const discards = new Mailbox();
   beforeAll(async () => {
     await discards.start();
-    service = await TestService.start({ PUBLIC_URL: base });
+    service = await TestService.start({
+      PUBLIC_URL: base,
+      LOGIN_ATTEMPTS_PER_ADDRESS_PER_MINUTE: String(minuteMax),
+      REQUESTS_PER_ADDRESS_PER_MINUTE: String(requestsMax),
+    });
     known = (await service.createUser()).email;
   });
   beforeEach(() => endMailLimits(service));
@@ -27,10 +31,15 @@ describe('requests for a reset link', () => {
     await discards.stop();
   });
 
+  let addresses = 0;
+  /** Returns an unused client address. */
+  const anotherClient = () => `198.51.${Math.floor(++addresses / 250)}.${addresses % 250}`;
+  const ask = (email: string, ip = anotherClient(), headers = {}) =>
+    service.post('/auth/reset_email', { body: { email }, ip, headers });
   /** Makes waiting mails due now, instead of after the back-off. */
   const tryAgain = () =>
     service.rows('update graphile_worker._private_jobs set run_at = now() where locked_at is null');
-  const ask = (email: string) => service.post('/auth/reset_email', { body: { email } });
+  const limits = () => service.inside<{ set(values: object): void; restore(): void }>('ResetLimits');
 
   it('returns the same response for known, unknown, disabled, deleted, locked and invited users (R4)', async () => {
     const { token } = service.admin;
@@ -67,18 +76,13 @@ describe('requests for a reset link', () => {
   });
 
   it('responds without a look at any user, so that the time reveals none (R5)', async () => {
-    const other = await service.sql.connect();
-    try {
-      await other.query('begin');
+    await inTransaction(service, async (other) => {
       await other.query('lock table users, user_search, user_logins in access exclusive mode');
       // The lookup of a user would wait for the lock.
       for (const email of [known, 'unknown@example.com']) expect((await ask(email)).status).toBe(202);
       const lookups = `select 1 from graphile_worker._private_jobs where payload ->> 'email' is not null`;
       expect((await other.query(lookups)).rows).toHaveLength(2);
-    } finally {
-      await other.query('rollback');
-      other.release();
-    }
+    });
     // A lookup that waited too long for the lock runs again.
     await until(async () => {
       await tryAgain();
@@ -91,36 +95,22 @@ describe('requests for a reset link', () => {
   describe('in the background', () => {
     it('handles requests at a random moment of three seconds (L31)', async () => {
       await service.rows(`
-        create table delays (email text, delay float8);
+        create table delays (delay float8);
         create function note_delay() returns trigger language plpgsql as
-          'begin
-             insert into delays values (new.payload ->> ''email'', extract(epoch from new.run_at - now()));
-             return new;
-           end';
+          'begin insert into delays values (extract(epoch from new.run_at - now())); return new; end';
         create trigger note_delay before insert on graphile_worker._private_jobs
           for each row when (new.payload ->> 'email' is not null) execute function note_delay()`);
-      // Without the changes of the test service, which delays no request.
-      const { DATABASE_URL, APP_SECRET, PUBLIC_URL, SMTP_URL } = service.config;
-      const limits = { LOGIN_ATTEMPTS_PER_ADDRESS_PER_MINUTE: '0', REQUESTS_PER_ADDRESS_PER_MINUTE: '0' };
-      const plain = await startServiceProcess({ DATABASE_URL, APP_SECRET, PUBLIC_URL, SMTP_URL, ...limits });
-      try {
-        for (let count = 0; count < 20; count++) {
-          const body = JSON.stringify({ email: count % 2 === 0 ? known : `${count}@example.com` });
-          const headers = { 'content-type': 'application/json' };
-          await fetch(`${plain.url}/auth/reset_email`, { method: 'POST', headers, body });
-        }
-      } finally {
-        await plain.stop();
-      }
-      const delays = (await service.rows<{ delay: number }>('select delay from delays order by delay')).map(
-        ({ delay }) => delay,
-      );
+      await limits().restore();
+      for (let count = 0; count < 20; count++) await ask(count % 2 === 0 ? known : `${count}@example.com`);
+      await limits().set({ delaySeconds: 0 });
+      const noted = await service.rows<{ delay: number }>('select delay from delays order by delay');
+      const delays = noted.map(({ delay }) => delay);
       expect(delays).toHaveLength(20);
       expect(delays.at(-1)).toBeLessThanOrEqual(3.1);
       // The probability that 20 random delays of 3 s are within 0.6 s is 10⁻¹².
       expect((delays.at(-1) ?? 0) - (delays[0] ?? 0)).toBeGreaterThan(0.6);
       await service.rows('drop trigger note_delay on graphile_worker._private_jobs');
-      await service.rows('update graphile_worker._private_jobs set run_at = now() where run_at > now()');
+      await tryAgain();
       await queueEmpty(service);
       service.mailbox.mails.splice(0);
     });
@@ -136,7 +126,7 @@ describe('requests for a reset link', () => {
           for each row execute function hold_job();
         create trigger note_end after delete on graphile_worker._private_jobs
           for each row execute function note_end()`);
-      const rows = Array.from({ length: 60 }, (_, index) =>
+      const rows = Array.from({ length: 30 }, (_, index) =>
         JSON.stringify({
           user_type: 'carrier',
           carrier_id: 'c1',
@@ -147,7 +137,7 @@ describe('requests for a reset link', () => {
       const headers = { 'content-type': 'application/x-ndjson' };
       const { token } = service.admin;
       const imported = await service.post('/user/import?invite=true', { token, headers, body: rows.join('\n') });
-      expect(imported.body.changed).toBe(60);
+      expect(imported.body.changed).toBe(30);
       await ask(known);
       await service.rows(`
         drop trigger hold_job on graphile_worker._private_jobs;
@@ -157,7 +147,7 @@ describe('requests for a reset link', () => {
       const ended = (await service.rows<{ mail: string }>('select mail from ended order by place')).map(
         ({ mail }) => mail,
       );
-      expect(ended.filter((mail) => mail === 'invitation')).toHaveLength(60);
+      expect(ended.filter((mail) => mail === 'invitation')).toHaveLength(30);
       expect(ended).toContain('reset');
       expect(ended.lastIndexOf('invitation')).toBeGreaterThan(ended.indexOf('reset'));
       await service.rows('drop trigger note_end on graphile_worker._private_jobs');
@@ -178,8 +168,9 @@ describe('requests for a reset link', () => {
       }
     });
 
-    it('renders no mails for unknown addresses beyond 20 per second, but mails all links (L31)', async () => {
-      const requests = 1_000;
+    it('renders no mails for unknown addresses beyond a limit per second, but mails all links (L31)', async () => {
+      const requests = 100;
+      await limits().set({ imitationsPerSecond: 1 });
       await service.rows(`
         create function hold() returns trigger language plpgsql as
           'begin new.run_at := now() + interval ''1 hour''; return new; end';
@@ -201,53 +192,41 @@ describe('requests for a reset link', () => {
     });
   });
 
-  describe('with a failing mail server', () => {
-    const triedInVain = async () =>
-      (await service.rows('select 1 from graphile_worker._private_jobs where attempts > 0 and last_error is not null'))
-        .length > 0;
-
-    async function expectSameResponse(): Promise<void> {
+  it.each([
+    ['is down', () => service.mailbox.stop(), () => service.mailbox.start()],
+    [
+      'rejects recipients',
+      () => Promise.resolve(service.mailbox.unknown.add(known)),
+      () => Promise.resolve(service.mailbox.unknown.delete(known)),
+    ],
+  ])(
+    'returns the same response while the mail server %s, and delivers the mail later (R6, F9, F10)',
+    async (_title, fail, recover) => {
+      await fail();
       const answer = await ask('unknown@example.com');
       expect(visibleResponse(await ask(known))).toEqual(visibleResponse(answer));
       expect(answer.status).toBe(202);
-      await until(triedInVain);
+      const failed = 'select 1 from graphile_worker._private_jobs where attempts > 0 and last_error is not null';
+      await until(async () => (await service.rows(failed)).length > 0);
       expect(visibleResponse(await ask(known))).toEqual(visibleResponse(answer));
-    }
-
-    async function expectDelivered(): Promise<void> {
+      const queued = await service.rows<{ job: string }>('select j::text as job from graphile_worker._private_jobs j');
+      expect(queued.map(({ job }) => job).join()).not.toMatch(/[A-Za-z0-9_-]{43}/);
+      await recover();
       await tryAgain();
       const { token } = await service.mailbox.take(known);
       expect((await service.get(`/auth/reset/${token}`)).status).toBe(200);
       await queueEmpty(service);
       expect(service.mailbox.mails).toEqual([]);
-    }
-
-    it('returns the same response while the mail server is down, and delivers the mail later (R6, F9)', async () => {
-      await service.mailbox.stop();
-      await expectSameResponse();
-      const queued = await service.rows<{ job: string }>(
-        'select jobs::text as job from graphile_worker._private_jobs jobs',
-      );
-      expect(queued.map(({ job }) => job).join()).not.toMatch(/[A-Za-z0-9_-]{43}/);
-      await service.mailbox.start();
-      await expectDelivered();
-    });
-
-    it('returns the same response while the mail server rejects recipients (R6, F10)', async () => {
-      service.mailbox.unknown.add(known);
-      await expectSameResponse();
-      service.mailbox.unknown.delete(known);
-      await expectDelivered();
-      expect((await service.login(known, password)).token).toBeTruthy();
-    });
-  });
+    },
+  );
 
   describe('contain links of the configuration only', () => {
-    /** Sends raw bytes and returns the raw response. */
+    /** Sends raw bytes, as from another client, and returns the raw response. */
     function exchange(...head: string[]): Promise<string> {
       const body = JSON.stringify({ email: known });
       const lines = [
         ...head,
+        `X-Forwarded-For: ${anotherClient()}`,
         'Content-Type: application/json',
         `Content-Length: ${body.length}`,
         'Connection: close',
@@ -262,145 +241,76 @@ describe('requests for a reset link', () => {
       });
     }
 
-    function expectClean({ source, token }: ReceivedMail): void {
-      expect(source).not.toMatch(/evil\./i);
-      expect(source).toContain(`${base}/auth/reset/${token}`);
-      for (const link of source.match(/https?:\/\/[^\s"<>]+/g) ?? []) expect(link.startsWith(base)).toBe(true);
+    async function expectCleanMail(): Promise<string> {
+      const mail = await service.mailbox.take(known);
+      expect(mail.source).not.toMatch(/evil\./i);
+      expect(mail.source).toContain(`${base}/auth/reset/${mail.token}`);
+      for (const link of mail.source.match(/https?:\/\/[^\s"<>]+/g) ?? []) expect(link.startsWith(base)).toBe(true);
+      await endMailLimits(service);
+      return constantPart(mail);
     }
 
-    it('remembers no host of an earlier request (R3)', async () => {
-      expect(
-        await exchange('POST /auth/reset_email HTTP/1.1', 'Host: evil.test', 'X-Forwarded-Host: evil.test'),
-      ).toMatch(accepted);
-      expectClean(await service.mailbox.take(known));
-      await endMailLimits(service);
-      expect((await service.post('/auth/reset_email', { body: { email: known } })).status).toBe(202);
-      expectClean(await service.mailbox.take(known));
+    it('ignores other hosts in a request, and remembers none of them (R1, R3)', async () => {
+      const post = 'POST /auth/reset_email HTTP/1.1';
+      for (const head of [
+        [post, 'Host: evil.test', 'X-Forwarded-Host: evil.test'],
+        [post, `Host: evil.test/${base}`],
+        ['POST /auth/reset_email HTTP/1.0'],
+        [post, 'Host: localhost'],
+      ]) {
+        expect([head, await exchange(...head)]).toEqual([head, expect.stringMatching(/^HTTP\/1\.1 202 /)]);
+        await expectCleanMail();
+      }
     });
 
-    it.each([
-      ['another Host', ['POST /auth/reset_email HTTP/1.1', 'Host: evil.test']],
-      ['a Host with a path', ['POST /auth/reset_email HTTP/1.1', `Host: evil.test/${base}`]],
-      ['no Host, over HTTP/1.0', ['POST /auth/reset_email HTTP/1.0']],
-    ])('ignores link poisoning by %s (R1)', async (_name, head) => {
-      expect(await exchange(...head)).toMatch(accepted);
-      expectClean(await service.mailbox.take(known));
-    });
-
-    it.each([
-      ['two Host headers', ['POST /auth/reset_email HTTP/1.1', 'Host: localhost', 'Host: evil.test'], twoHosts],
-      [
-        'two Host headers that agree',
-        ['POST /auth/reset_email HTTP/1.1', 'Host: localhost', 'Host: localhost'],
-        twoHosts,
-      ],
-      ['no Host, over HTTP/1.1', ['POST /auth/reset_email HTTP/1.1'], /^HTTP\/1\.1 400 /],
-      ['an absolute target', ['POST http://evil.test/auth/reset_email HTTP/1.1', 'Host: localhost'], nowhere],
-      ['an absolute target of the service', [`POST ${base}/auth/reset_email HTTP/1.1`, 'Host: evil.test'], nowhere],
-    ])('rejects link poisoning by %s (R1)', async (_name, head, refusal) => {
-      expect(await exchange(...head)).toMatch(refusal);
+    it('rejects several hosts, none over HTTP/1.1, and absolute targets (R1)', async () => {
+      const post = 'POST /auth/reset_email HTTP/1.1';
+      const twoHosts = /^HTTP\/1\.1 400 [^]*application\/problem\+json[^]*"parameter":"Host"/;
+      const nowhere = /^HTTP\/1\.1 404 [^]*application\/problem\+json[^]*"code":"request.not_found"/;
+      const cases: [string[], RegExp][] = [
+        [[post, 'Host: localhost', 'Host: evil.test'], twoHosts],
+        [[post, 'Host: localhost', 'Host: localhost'], twoHosts],
+        [[post], /^HTTP\/1\.1 400 /],
+        [['POST http://evil.test/auth/reset_email HTTP/1.1', 'Host: localhost'], nowhere],
+        [[`POST ${base}/auth/reset_email HTTP/1.1`, 'Host: evil.test'], nowhere],
+      ];
+      for (const [head, refusal] of cases)
+        expect([head, await exchange(...head)]).toEqual([head, expect.stringMatching(refusal)]);
       await queueEmpty(service);
       expect(service.mailbox.mails).toEqual([]);
     });
 
     it('ignores forwarding headers, from a trusted proxy and from a stranger (R2)', async () => {
-      const mailFor = async (headers: Record<string, string>, ip: string | undefined) => {
-        await endMailLimits(service);
-        const answer = await service.post('/auth/reset_email', {
-          headers,
-          body: { email: known },
-          ...(ip === undefined ? {} : { ip }),
-        });
-        expect(answer.status).toBe(202);
-        const mail = await service.mailbox.take(known);
-        expectClean(mail);
-        return constantPart(mail);
+      const names = ['host', 'proto', 'port', 'prefix'].map((name) => `x-forwarded-${name}`);
+      const forged = (value: string) =>
+        Object.fromEntries([...names, 'x-original-url', 'x-host', 'x-rewrite-url'].map((name) => [name, value]));
+      const mailFor = async (headers: object) => {
+        expect((await ask(known, anotherClient(), headers)).status).toBe(202);
+        return expectCleanMail();
       };
-      const clean = await mailFor({}, undefined);
-      const names = [
-        'x-forwarded-host',
-        'x-forwarded-proto',
-        'x-forwarded-port',
-        'x-forwarded-prefix',
-        'forwarded',
-        'x-original-url',
-        'x-host',
-      ];
-      for (const name of [...names, 'x-rewrite-url']) {
-        expect(
-          await mailFor({ [name]: name === 'forwarded' ? 'host=evil.test;proto=http' : 'evil.test' }, undefined),
-        ).toBe(clean);
-        expect(await mailFor({ [name]: 'http://evil.test:81/auth/reset/' }, '198.51.100.7')).toBe(clean);
-      }
+      const clean = await mailFor({});
+      expect(await mailFor({ ...forged('evil.test'), forwarded: 'host=evil.test;proto=http' })).toBe(clean);
+      expect(await mailFor({ ...forged('http://evil.test:81/auth/reset/'), forwarded: 'host=evil.test' })).toBe(clean);
+      expect(await mailFor({ 'x-forwarded-proto': 'http', 'x-forwarded-port': '81' })).toBe(clean);
     });
   });
-});
-
-/** Returns a mail without the parts that differ between mails. */
-function constantPart({ source, token }: ReceivedMail): string {
-  return source
-    .replace(/^(Message-ID|Date):.*$/gim, '$1:')
-    .replace(/--_NmP-[\w-]+/g, 'boundary')
-    .replaceAll(token ?? '', 'token');
-}
-
-const minuteMax = 5;
-const requestsMax = 10;
-const rounds = 25;
-const tries = 20;
-
-/** Spellings of the same address, in upper and lower case and with spaces. */
-function variantsOf(email: string): string[] {
-  const at = email.indexOf('@');
-  const [local, domain] = [email.slice(0, at), email.slice(at)];
-  const forms = [
-    email,
-    email.toUpperCase(),
-    local.toUpperCase() + domain,
-    local + domain.toUpperCase(),
-    `${email[0]?.toUpperCase()}${email.slice(1)}`,
-  ];
-  const spaced = forms.flatMap((form) => [form, ` ${form}`, `${form} `, `\t${form}\n`, `  ${form}  `]);
-  return Array.from({ length: rounds }, (_, index) => spaced[index % spaced.length] ?? email);
-}
-
-describe('a flood of requests', () => {
-  let service: TestService;
-  let addresses = 0;
-  beforeAll(async () => {
-    service = await TestService.start({
-      LOGIN_ATTEMPTS_PER_ADDRESS_PER_MINUTE: String(minuteMax),
-      REQUESTS_PER_ADDRESS_PER_MINUTE: String(requestsMax),
-    });
-  });
-  afterAll(() => service.close());
-
-  /** Returns an unused client address. */
-  const anotherClient = () => `198.51.100.${++addresses}`;
-
-  async function askForAll(email: string, clientOf: () => string): Promise<TestAnswer[]> {
-    const answers: TestAnswer[] = [];
-    for (const variant of variantsOf(email))
-      answers.push(await service.post('/auth/reset_email', { body: { email: variant }, ip: clientOf() }));
-    return answers;
-  }
 
   it.each([
-    ['each from another client', () => anotherClient, Array<number>(rounds).fill(202)],
+    ['each from another client', () => anotherClient, times(202, 10)],
     [
       'all from one client',
       () => {
         const client = anotherClient();
         return () => client;
       },
-      [...Array<number>(minuteMax).fill(202), ...Array<number>(rounds - minuteMax).fill(429)],
+      [...times(202, minuteMax), ...times(429, 10 - minuteMax)],
     ],
   ])(
-    'mails one link for 25 requests in any spelling, %s, and responds to an unknown address alike (R7)',
+    'mails one link for ten requests in any spelling, %s, and responds to an unknown address alike (R7)',
     async (_title, clients, wanted) => {
       const { email } = await service.createUser();
-      const known = await askForAll(email, clients());
-      const unknown = await askForAll('unknown@example.com', clients());
+      const known = await askInAnySpelling(email, clients());
+      const unknown = await askInAnySpelling('unknown@example.com', clients());
       expect(known.map(({ status }) => status)).toEqual(wanted);
       expect(unknown.map(({ status }) => status)).toEqual(wanted);
       expect(known.slice(0, minuteMax).map(visibleResponse)).toEqual(unknown.slice(0, minuteMax).map(visibleResponse));
@@ -409,9 +319,21 @@ describe('a flood of requests', () => {
     },
   );
 
+  /** Sends ten requests for an address, in upper and lower case and with spaces. */
+  async function askInAnySpelling(email: string, clientOf: () => string): Promise<TestAnswer[]> {
+    const [local = '', domain = ''] = email.split('@');
+    const forms = [
+      ...[email, email.toUpperCase(), `${local.toUpperCase()}@${domain}`, `${local}@${domain.toUpperCase()}`],
+      `${email[0]?.toUpperCase()}${email.slice(1)}`,
+    ];
+    const answers: TestAnswer[] = [];
+    for (const [index, form] of [...forms, ...forms].entries())
+      answers.push(await ask(index < forms.length ? form : `\t ${form}\n`, clientOf()));
+    return answers;
+  }
+
   it('rejects guesses beyond the limit of a client address, but none of other addresses (R8)', async () => {
-    const { email } = await service.createUser();
-    const token = await mailedResetToken(service, email);
+    const token = await mailedResetToken(service, known);
     const body = { password: `${password} again` };
     const guess = (method: string, text: string, ip: string) =>
       service.send(method, `/auth/reset/${text}`, method === 'GET' ? { ip } : { ip, body });
@@ -421,12 +343,8 @@ describe('a flood of requests', () => {
     ] as const) {
       const ip = anotherClient();
       const answers: TestAnswer[] = [];
-      for (let index = 0; index < tries; index++)
-        answers.push(await guess(method, String(index).padStart(43, 'A'), ip));
-      expect(answers.map(({ status }) => status)).toEqual([
-        ...Array<number>(max).fill(404),
-        ...Array<number>(tries - max).fill(429),
-      ]);
+      while (answers.length < max + 2) answers.push(await guess(method, String(answers.length).padStart(43, 'A'), ip));
+      expect(answers.map(({ status }) => status)).toEqual([...times(404, max), ...times(429, 2)]);
       expect(answers.at(-1)?.headers).toMatchObject({
         'retry-after': expect.stringMatching(/^\d+$/),
         'ratelimit-policy': expect.any(String),
@@ -438,3 +356,11 @@ describe('a flood of requests', () => {
     expect((await guess('POST', token, anotherClient())).status).toBe(204);
   });
 });
+
+/** Returns a mail without the parts that differ between mails. */
+function constantPart({ source, token }: ReceivedMail): string {
+  return source
+    .replace(/^(Message-ID|Date):.*$/gim, '$1:')
+    .replace(/--_NmP-[\w-]+/g, 'boundary')
+    .replaceAll(token ?? '', 'token');
+}

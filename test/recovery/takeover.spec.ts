@@ -1,7 +1,15 @@
 import type { FirstAdministrator } from '../../src/auth/recovery/first-administrator.service';
-import { password, TestService } from '../support/service';
+import { confirmApp, enrolApp } from '../support/factors';
+import { createKey } from '../support/keys';
+import { endMailLimits, queueEmpty } from '../support/links';
+import { inTransaction, lockWaits } from '../support/locks';
+import { partsOf } from '../support/mail-parts';
+import { Authenticator } from '../support/second-factors';
+import { password, type TestLogin, TestService } from '../support/service';
 
-const another = 'quite another long password';
+const another = 'a thief knows this phrase';
+const own = 'the owner has it again';
+type User = TestLogin & { name: string; email: string };
 
 describe('attempts to keep or take over a login', () => {
   let service: TestService;
@@ -10,29 +18,34 @@ describe('attempts to keep or take over a login', () => {
   });
   afterAll(() => service.close());
 
+  /** Creates the link of `admin-recover`. */
+  const recover = async (login: string) =>
+    new URL(await service.inside<FirstAdministrator>('FirstAdministrator').recover(login)).pathname;
   async function resetLink(email: string): Promise<string> {
     expect((await service.post('/auth/reset_email', { body: { email } })).status).toBe(202);
     return `/auth/reset/${(await service.mailbox.take(email, /auth\/reset/)).token}`;
   }
 
   it('lets a reset win over a password change that runs at the same time (S12)', async () => {
-    for (let round = 0; round < 8; round++) {
+    for (const isResetFirst of [false, true]) {
       const user = await service.loginAs({ roles: ['carrier_user'] });
       const link = await resetLink(user.email);
-      const change = service.post('/auth/password', {
-        token: user.token,
-        body: { current_password: password, new_password: another },
+      const body = { current_password: password, new_password: another };
+      const change = () => service.post('/auth/password', { token: user.token, body });
+      const reset = () => service.post(link, { body: { password: own } });
+      const answers = await inTransaction(service, async (other) => {
+        await other.query('select 1 from users where user_id = $1 for update', [user.user_id]);
+        const first = isResetFirst ? reset() : change();
+        await lockWaits(service);
+        const second = isResetFirst ? change() : reset();
+        await lockWaits(service, 2);
+        await other.query('commit');
+        return Promise.all([first, second]);
       });
-      const [changed, reset] = await Promise.all([
-        change,
-        service.post(link, { body: { password: 'the owner has it again' } }),
-      ]);
+      expect(answers.map(({ status }) => status)).toEqual(isResetFirst ? [204, 401] : [204, 204]);
       const works = (secret: string) => service.post('/auth/login', { body: { login: user.email, password: secret } });
-      // If the reset came first, it rejected the change.
-      expect(reset.status).toBe(204);
-      expect([204, 401]).toContain(changed.status);
       expect((await works(another)).status).toBe(401);
-      expect((await works('the owner has it again')).status).toBe(200);
+      expect((await works(own)).status).toBe(200);
     }
   });
 
@@ -47,23 +60,6 @@ describe('attempts to keep or take over a login', () => {
       email: user.email,
       email_pending: null,
     });
-  });
-
-  it('rejects an address that was proposed before the user gained permissions (Z10)', async () => {
-    const user = await service.createUser({ user_type: 'system' });
-    const operator = await service.loginAs({ user_type: 'system', roles: ['operator'] });
-    const proposal = await service.patch(`/user/${user.user_id}`, {
-      token: operator.token,
-      body: { email: 'evil2@example.com' },
-    });
-    expect(proposal.status).toBe(200);
-    const { token } = await service.mailbox.take('evil2@example.com');
-    const given = await service.patch(`/user/${user.user_id}`, {
-      token: service.admin.token,
-      body: { roles: ['administrator'] },
-    });
-    expect(given.body).toMatchObject({ roles: ['administrator'], email_pending: null });
-    expect((await service.post(`/auth/email/${token}`)).status).toBe(404);
   });
 
   it('changes no own address with a stolen token and no password (E2)', async () => {
@@ -83,10 +79,8 @@ describe('attempts to keep or take over a login', () => {
     const body = { allowed_ips: ['203.0.113.0/24'] };
     const refused = await service.patch(`/user/${service.admin.user_id}`, { token: service.admin.token, body });
     expect([refused.status, refused.body.code]).toEqual([403, 'user.self_protected']);
-    const found = await service.patch('/user/all?user_type=system&name=administrator', {
-      token: service.admin.token,
-      body,
-    });
+    const path = '/user/all?user_type=system&name=administrator';
+    const found = await service.patch(path, { token: service.admin.token, body });
     expect(found.body).toMatchObject({
       changed: 0,
       skipped: [{ user_id: service.admin.user_id, reason: 'user.self_protected' }],
@@ -95,76 +89,358 @@ describe('attempts to keep or take over a login', () => {
       body.allowed_ips,
       service.admin.user_id,
     ]);
-    const link = new URL(await service.inside<FirstAdministrator>('FirstAdministrator').recover('administrator'))
-      .pathname;
-    expect((await service.post(link, { body: { password: another } })).status).toBe(204);
+    expect((await service.post(await recover('administrator'), { body: { password: another } })).status).toBe(204);
     await service.login('administrator', another).then((login) => Object.assign(service.admin, login));
   });
 
   it('keeps a shown link valid after reset requests and a password change, until a reset (L11)', async () => {
     const { name, email, token } = await service.loginAs({ user_type: 'system', roles: ['administrator'] });
-    const [first, second] = [
-      new URL(await service.inside<FirstAdministrator>('FirstAdministrator').recover(name)).pathname,
-      new URL(await service.inside<FirstAdministrator>('FirstAdministrator').recover(name)).pathname,
-    ];
+    const [first, second] = [await recover(name), await recover(name)];
     expect((await service.get(first)).status).toBe(404);
     const mailed = await resetLink(email);
     await service.post('/auth/password', { token, body: { current_password: password, new_password: another } });
     expect((await service.get(second)).body.kind).toBe('reset');
     expect((await service.post(mailed, { body: { password: 'a phrase by mail instead' } })).status).toBe(204);
     expect((await service.get(second)).status).toBe(404);
-    const third = new URL(await service.inside<FirstAdministrator>('FirstAdministrator').recover(name)).pathname;
-    expect((await service.post(third, { body: { password: 'a phrase by terminal' } })).status).toBe(204);
+    expect((await service.post(await recover(name), { body: { password: 'a phrase by terminal' } })).status).toBe(204);
   });
 
   it('recovers any user who counts as administrator by the permission, and no other (L11)', async () => {
-    const recover = (login: string) => service.inside<FirstAdministrator>('FirstAdministrator').recover(login);
     await service.rows(
       `
         insert into roles (name, user_types, permissions)
         values ('owner', '{system}', '{*}'), ('most', '{system}', '{user:read}')`,
     );
-    const [owner, other] = [
-      await service.createUser({ user_type: 'system', carrier_id: undefined, roles: ['owner'] }),
-      await service.createUser({ user_type: 'system', carrier_id: undefined, roles: ['most'] }),
-    ];
-    const link = new URL(await recover(owner.name)).pathname;
-    expect((await service.post(link, { body: { password: 'quite another phrase, found again' } })).status).toBe(204);
-    await service.login(owner.name, 'quite another phrase, found again');
+    const owner = await service.createUser({ user_type: 'system', roles: ['owner'] });
+    const other = await service.createUser({ user_type: 'system', roles: ['most'] });
+    expect((await service.post(await recover(owner.name), { body: { password: another } })).status).toBe(204);
+    await service.login(owner.name, another);
     for (const login of [other.name, 'unknown.name']) await expect(recover(login)).rejects.toThrow();
   });
 
   it('skips the record of activity during a change of the same user, without a deadlock (S4)', async () => {
-    const user = await service.loginAs({ roles: ['carrier_user'] });
-    await service.rows(`update sessions set last_seen_at = now() - interval '5 minutes' where user_id = $1`, [
-      user.user_id,
-    ]);
-    const other = await service.sql.connect();
-    try {
-      await other.query('begin');
-      await other.query('select 1 from users where user_id = $1 for update', [user.user_id]);
-      expect((await service.get('/user', { token: user.token })).status).toBe(200);
-      await other.query(`update sessions set ended_at = now(), ended_reason = 'revoked' where user_id = $1`, [
-        user.user_id,
-      ]);
+    const { user_id, token } = await service.loginAs({ roles: ['carrier_user'] });
+    await service.rows(`update sessions set last_seen_at = now() - interval '5 minutes' where user_id = $1`, [user_id]);
+    await inTransaction(service, async (other) => {
+      await other.query('select 1 from users where user_id = $1 for update', [user_id]);
+      expect((await service.get('/user', { token })).status).toBe(200);
+      await other.query(`update sessions set ended_at = now(), ended_reason = 'revoked' where user_id = $1`, [user_id]);
       await other.query('commit');
-    } finally {
-      other.release();
-    }
+    });
     await service.rows('select 1');
-    expect((await service.get('/user', { token: user.token })).status).toBe(401);
+    expect((await service.get('/user', { token })).status).toBe(401);
   });
 
-  it.each([
-    ['1.2.3.4:5678', '1.2.3.4'],
-    ['[2001:db8::1]:443', '2001:db8::1'],
-    ['fe80::1%eth0', 'fe80::1'],
-    ['::ffff:10.0.0.1', '10.0.0.1'],
-    ['unknown', null],
-  ])('stores no forged address of a proxy: %s (S18)', async (forwarded, ip) => {
+  it('stores no forged address of a proxy (S18)', async () => {
     const { name } = await service.createUser();
-    const headers = { 'x-forwarded-for': forwarded };
-    const { status, body } = await service.post('/auth/login', { body: { login: name, password }, headers });
-    expect([status, body.user?.last_login_ip]).toEqual([200, ip]);
+    for (const [forwarded = '', ip] of [
+      ['1.2.3.4:5678', '1.2.3.4'],
+      ['[2001:db8::1]:443', '2001:db8::1'],
+      ['fe80::1%eth0', 'fe80::1'],
+      ['::ffff:10.0.0.1', '10.0.0.1'],
+      ['unknown', null],
+    ]) {
+      const headers = { 'x-forwarded-for': forwarded };
+      const { status, body } = await service.post('/auth/login', { body: { login: name, password }, headers });
+      expect([forwarded, status, body.user?.last_login_ip]).toEqual([forwarded, 200, ip]);
+    }
+  });
+
+  describe('a link with which the owner of a mailbox undoes changes', () => {
+    let user: User;
+    let count = 0;
+    beforeEach(async () => {
+      await endMailLimits(service);
+      user = await service.loginAs({ roles: ['carrier_user'] });
+    });
+    const admin = () => service.admin.token;
+    const stored = async () => (await service.get(`/user/${user.user_id}`, { token: admin() })).body;
+    const loginStatus = async (secret: string) =>
+      (await service.post('/auth/login', { body: { login: user.name, password: secret } })).status;
+    const changePassword = (current_password: string, new_password: string) =>
+      service.post('/auth/password', { token: user.token, body: { current_password, new_password } });
+    const propose = (email: string, current_password = password) =>
+      service.post('/auth/email', { token: user.token, body: { email, current_password } });
+    const use = (link: string | null, secret = own) =>
+      service.post(`/auth/reset/${link}`, { body: { password: secret } });
+    const check = async (link: string | null) => {
+      const { status, body } = await service.get(`/auth/reset/${link}`);
+      return status === 200 ? body.kind : status;
+    };
+    const linkIn = async (subject: RegExp, email = user.email) => (await service.mailbox.take(email, subject)).token;
+    const eventsOf = async (type: string, target_id: string) =>
+      (await service.get(`/audit/list?event_type=${type}&target_id=${target_id}`, { token: admin() })).body.items;
+    const factorsOf = async () => {
+      const factors = 'select name from second_factors where user_id = $1 order by name';
+      return (await service.rows<{ name: string }>(factors, [user.user_id])).map(({ name }) => name);
+    };
+
+    /** Moves the user to a thief's address, as a thief with the password and the session can. */
+    async function moveAddress(secret: string): Promise<string> {
+      const email = `moved${++count}@example.net`;
+      expect((await propose(email, secret)).status).toBe(202);
+      expect((await service.post(`/auth/email/${await linkIn(/\/auth\/email\//, email)}`)).status).toBe(204);
+      return email;
+    }
+
+    /** Enrols an authenticator app with the session of the user. */
+    async function enrol(name: string): Promise<string> {
+      const added = await service.post('/auth/factor/totp', { token: user.token, body: { name } });
+      expect((await confirmApp(service, user, added.body)).status).toBe(200);
+      return added.body.factor_id as string;
+    }
+
+    it('is mailed without voiding a reset link of the owner (R30)', async () => {
+      await service.post('/auth/reset_email', { body: { email: user.email } });
+      const link = await linkIn(/Subject: Set a new password/);
+      expect((await changePassword(password, another)).status).toBe(204);
+      expect(await check(link)).toBe('reset');
+      expect((await propose('thief@example.net', another)).status).toBe(202);
+      expect((await propose('thief2@example.net', another)).status).toBe(202);
+      expect(await check(link)).toBe('reset');
+      expect((await use(link)).status).toBe(204);
+      expect(await stored()).toMatchObject({ email: user.email, email_pending: null });
+      expect([await loginStatus(another), await loginStatus(own)]).toEqual([401, 200]);
+    });
+
+    it.each([
+      ['a new password', /Subject: Your password was changed/, () => changePassword(password, another)],
+      ['a proposed address', /Subject: A new e-mail address/, () => propose(`${++count}@example.net`)],
+      ['an enrolled factor', /Subject: A second factor was added/, () => enrol('app')],
+      [
+        'a removed factor',
+        /Subject: A second factor was removed/,
+        async () => {
+          const { factor_id } = await enrolApp(service, user);
+          await service.rows(`delete from one_time_tokens where user_id = $1`, [user.user_id]);
+          await service.delete(`/auth/factor/${factor_id}`, user);
+        },
+      ],
+    ])(
+      'is in the mail about %s by the session of the user, and sets a new password once (R30)',
+      async (_what, subject, change) => {
+        await change();
+        const mail = await service.mailbox.take(user.email, subject);
+        const { text } = partsOf(mail.source);
+        expect(text.replace(/\s+/g, ' ')).toContain('The link works once and expires within 24 hours.');
+        expect(await check(mail.token)).toBe('not_me');
+        const { expires_at } = (await service.get(`/auth/reset/${mail.token}`)).body;
+        expect(Math.abs(new Date(expires_at).getTime() - Date.now() - 86_400_000)).toBeLessThan(60_000);
+        expect((await use(mail.token)).status).toBe(204);
+        expect((await service.get('/user', user)).status).toBe(401);
+        expect(await loginStatus(own)).toBe(200);
+        expect(await check(mail.token)).toBe(404);
+        expect((await use(mail.token, 'an entirely new phrase')).body.code).toBe('reset.token_invalid');
+        const reset = await service.mailbox.take(user.email, /Subject: Your password was changed/);
+        expect(reset.token).toBeNull();
+      },
+    );
+
+    it('restores the address, and removes the API keys and factors that a thief added (R30, R26)', async () => {
+      user = await service.loginAs({ user_type: 'system', roles: ['administrator'] });
+      const before = await createKey(service, ['user:read'], { name: 'older' }, user);
+      expect((await changePassword(password, another)).status).toBe(204);
+      const mail = await service.mailbox.take(user.email, /Subject: Your password was changed/);
+      await enrol('app of the thief');
+      const since = await createKey(service, ['user:read'], { name: 'of the thief' }, user);
+      const thief = await moveAddress(another);
+      // A reset by the thief's mailbox voids no link that was mailed to another address.
+      await endMailLimits(service);
+      await service.post('/auth/reset_email', { body: { email: thief } });
+      const reset = await linkIn(/Subject: Set a new password/, thief);
+      expect((await use(reset, 'another phrase of the thief')).status).toBe(204);
+      expect((await use(mail.token)).status).toBe(204);
+      expect(await stored()).toMatchObject({ email: user.email, email_pending: null, second_factors: [] });
+      expect(await factorsOf()).toEqual([]);
+      expect(await loginStatus(own)).toBe(200);
+      expect((await service.get('/user/list', { token: since.key })).status).toBe(401);
+      expect((await service.get('/user/list', { token: before.key })).status).toBe(200);
+      expect(await eventsOf('key.revoked', since.key_id)).toHaveLength(1);
+      expect(await eventsOf('factor.removed', user.user_id)).toMatchObject([
+        { changes: { name: { before: 'app of the thief' } } },
+      ]);
+      expect((await eventsOf('password.reset', user.user_id))[0].changes).toEqual({
+        email: { before: thief, after: user.email },
+        keys: { after: [{ key_id: before.key_id, name: 'older' }] },
+      });
+    });
+
+    it('expires 24 hours after the last change, and at most 48 hours after the first change (R26)', async () => {
+      let secret = password;
+      let changes = 0;
+      const change = async () => {
+        const body = { current_password: secret, new_password: `phrase ${++changes} of the thief` };
+        expect((await service.post('/auth/password', { token: user.token, body })).status).toBe(204);
+        secret = body.new_password;
+        const { token: link } = await service.mailbox.take(user.email, /Subject: Your password was changed/);
+        const { expires_at } = (await service.get(`/auth/reset/${link}`)).body;
+        return { link, hours: Math.round((new Date(expires_at).getTime() - Date.now()) / 3_600_000) };
+      };
+      const pass = (hours: number) =>
+        service.rows(
+          `
+          update one_time_tokens
+          set requested_at = requested_at - $1 * interval '1 hour', expires_at = expires_at - $1 * interval '1 hour'`,
+          [hours],
+        );
+      const first = await change();
+      const hours = [first.hours];
+      for (const passed of [20, 20, 6]) {
+        await pass(passed);
+        const later = await change();
+        expect(later.link).toBe(first.link);
+        hours.push(later.hours);
+      }
+      expect(hours).toEqual([24, 24, 8, 2]);
+      await pass(2);
+      expect((await service.get(`/auth/reset/${first.link}`)).status).toBe(404);
+      const next = await change();
+      expect([next.link === first.link, next.hours]).toEqual([false, 24]);
+    });
+
+    it('is the same in all mails to the address, and undoes everything since the first change (R30)', async () => {
+      let secret = password;
+      const links = new Set<string | null>();
+      for (let change = 0; change < 2; change++) {
+        const next = `phrase ${change} of the thief`;
+        expect((await changePassword(secret, next)).status).toBe(204);
+        secret = next;
+        links.add(await linkIn(/Subject: Your password was changed/));
+      }
+      await enrol('first app of the thief');
+      links.add(await linkIn(/Subject: A second factor was added/));
+      const thief = await moveAddress(secret);
+      links.add(await linkIn(/Subject: A new e-mail address/));
+      expect(links.size).toBe(1);
+      await enrol('second app of the thief');
+      expect(await linkIn(/Subject: A second factor was added/, thief)).toBeNull();
+      expect((await use([...links][0] ?? null)).status).toBe(204);
+      expect(await factorsOf()).toEqual([]);
+      expect((await stored()).email).toBe(user.email);
+    });
+
+    it('removes new factors if an older factor is left, and otherwise keeps them (R30, R25)', async () => {
+      const outcome: string[][] = [];
+      for (const isGone of [false, true]) {
+        user = await service.loginAs();
+        await Authenticator.enrol((text, values) => service.rows(text, values), user.user_id);
+        await service.rows(`update sessions set amr = '{pwd,otp,mfa}', ended_at = null where session_id = $1`, [
+          user.session_id,
+        ]);
+        await enrol('of the thief');
+        const link = await linkIn(/Subject: A second factor was added/);
+        if (isGone)
+          await service.rows(`delete from second_factors where user_id = $1 and name = 'phone'`, [user.user_id]);
+        expect((await use(link)).status).toBe(204);
+        outcome.push(await factorsOf());
+      }
+      expect(outcome).toEqual([['phone'], ['of the thief']]);
+    });
+
+    it('voids the recovery codes, which a thief may have renewed (R30)', async () => {
+      const { factor_id } = await enrolApp(service, user);
+      await service.rows('delete from one_time_tokens where user_id = $1', [user.user_id]);
+      expect((await changePassword(password, another)).status).toBe(204);
+      const link = await linkIn(/Subject: Your password was changed/);
+      const renewed = await service.post('/auth/factor/recovery-codes', user);
+      expect(renewed.body.recovery_codes).toHaveLength(10);
+      expect((await use(link)).status).toBe(204);
+      const { body } = await service.get(`/user/${user.user_id}/factor/list`, { token: admin() });
+      expect(body).toMatchObject({ items: [{ factor_id }], recovery_codes_left: 0 });
+    });
+
+    it.each<[string, () => Promise<unknown>]>([
+      [
+        'its expiry',
+        () => service.rows(`update one_time_tokens set expires_at = now() where user_id = $1`, [user.user_id]),
+      ],
+      [
+        'a new address by an administrator',
+        () => service.patch(`/user/${user.user_id}`, { token: admin(), body: { email: `${++count}@example.net` } }),
+      ],
+      ['disabling', () => service.patch(`/user/${user.user_id}`, { token: admin(), body: { status: 'disabled' } })],
+      ['deletion', () => service.delete(`/user/${user.user_id}`, { token: admin() })],
+      [
+        'a reset by the same mailbox',
+        async () => {
+          await service.post('/auth/reset_email', { body: { email: user.email } });
+          return use(await linkIn(/Subject: Set a new password/));
+        },
+      ],
+    ])('is void after %s (R26)', async (_title, event) => {
+      await changePassword(password, another);
+      const link = await linkIn(/Subject: Your password was changed/);
+      expect(await check(link)).toBe('not_me');
+      await event();
+      expect(await check(link)).toBe(404);
+      expect((await use(link)).status).toBe(404);
+    });
+
+    it('stays valid when an API key of the user drops a proposed address (R30, Z31)', async () => {
+      user = await service.loginAs({ roles: ['carrier_administrator'] });
+      const [role] = await service.rows<{ permissions: string[] }>(
+        `select permissions from roles where name = 'carrier_administrator'`,
+      );
+      const { key, key_id } = await createKey(service, role?.permissions ?? []);
+      await service.rows('update keys set created_by = $1 where key_id = $2', [user.user_id, key_id]);
+      await changePassword(password, another);
+      const link = await linkIn(/Subject: Your password was changed/);
+      expect((await propose(`dropped${++count}@example.net`, another)).status).toBe(202);
+      const dropped = await service.patch(`/user/${user.user_id}`, { token: key, body: { email: user.email } });
+      expect([dropped.status, dropped.body.email_pending]).toEqual([200, null]);
+      expect(await check(link)).toBe('not_me');
+    });
+
+    it('is in no mail about a change by an administrator (R26)', async () => {
+      await enrolApp(service, user);
+      await service.rows('delete from one_time_tokens where user_id = $1', [user.user_id]);
+      await queueEmpty(service);
+      service.mailbox.mails.splice(0);
+      await service.patch(`/user/${user.user_id}`, { token: admin(), body: { email: `${++count}@example.net` } });
+      expect(await linkIn(/Subject: A new e-mail address/)).toBeNull();
+      await service.delete(`/user/${user.user_id}/factor/all`, { token: admin() });
+      expect(await linkIn(/Subject: The second factors/)).toBeNull();
+    });
+
+    it('changes nothing if another user has taken the address (R26)', async () => {
+      await moveAddress(password);
+      const link = await linkIn(/Subject: A new e-mail address/);
+      await service.createUser({ email: user.email });
+      const refused = await use(link);
+      expect(refused.body).toMatchObject({ status: 409, code: 'user.email_taken' });
+      expect(await loginStatus(password)).toBe(200);
+      expect(await check(link)).toBe('not_me');
+    });
+
+    it('opens a page that lists the effects of the link, in the language of the user (R26)', async () => {
+      await changePassword(password, another);
+      const { token } = await service.mailbox.take(user.email, /This was not me/);
+      for (const [locale, title, text] of [
+        ['en', 'Set your password', 'restores the e-mail address'],
+        ['de', 'Passwort festlegen', 'stellt die E-Mail-Adresse wieder her'],
+      ]) {
+        await service.patch(`/user/${user.user_id}`, { token: admin(), body: { locale } });
+        const page = await service.get(`/auth/reset/${token}`, { headers: { accept: 'text/html' } });
+        expect(page.text).toContain(`<h1>${title}</h1>`);
+        expect(page.text).toContain(text);
+      }
+    });
+
+    it('is in no mail about a reset, which names the API keys that still work, as does the event (R27)', async () => {
+      user = await service.loginAs({ user_type: 'system', roles: ['administrator'] });
+      const live = await createKey(service, ['user:read'], { name: 'call https://evil.test/x or www.evil.test' }, user);
+      const gone = await createKey(service, ['user:read'], { name: 'gone' }, user);
+      await service.delete(`/auth/key/${gone.key_id}`, user);
+      await service.post('/auth/reset_email', { body: { email: user.email } });
+      expect((await use(await linkIn(/Subject: Set a new password/))).status).toBe(204);
+      const { text, html } = partsOf((await service.mailbox.take(user.email, /Your password was changed/)).source);
+      const line = `API key that still works: call https···evil·test·x or www·evil·test (${live.key_id})`;
+      expect(text.replace(/\s+/g, ' ')).toContain(line);
+      expect(text).not.toContain('gone');
+      for (const part of [text, html]) expect(part).not.toContain('evil.test');
+      expect((await eventsOf('password.reset', user.user_id))[0].changes.keys.after).toEqual([
+        { key_id: live.key_id, name: 'call https://evil.test/x or www.evil.test' },
+      ]);
+    });
   });
 });

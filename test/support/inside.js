@@ -8,8 +8,13 @@ if (isMainThread && cluster.isPrimary) open();
 function open() {
   const { NestFactory } = require('@nestjs/core');
   const { resetLimits } = require('../../dist/src/auth/recovery/reset-requests.service');
+  const defaults = { ...resetLimits };
+  const limits = {
+    set: (values) => void Object.assign(resetLimits, values),
+    restore: () => void Object.assign(resetLimits, defaults),
+  };
   // Otherwise each test that follows a mailed link would wait for seconds.
-  resetLimits.delaySeconds = 0;
+  limits.set({ delaySeconds: 0 });
 
   const create = NestFactory.create.bind(NestFactory);
   /** @type {import('@nestjs/core').NestApplication | undefined} */
@@ -27,9 +32,10 @@ function open() {
   };
   performance.now = () => (stoppedAt ?? now()) + ahead;
 
-  /** Returns the provider whose class has this name, the router of Fastify, or the clock. */
+  /** Returns the provider whose class has this name, the router of Fastify, the clock or limits. */
   const providerOf = (name) => {
     if (name === 'Clock') return clock;
+    if (name === 'ResetLimits') return limits;
     if (name === 'Router') return app.getHttpAdapter().getInstance();
     for (const module of app.container.getModules().values())
       for (const { instance, metatype } of module.providers.values())
