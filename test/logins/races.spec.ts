@@ -69,25 +69,14 @@ describe('logins beside other transactions', () => {
       const user = await service.createUser();
       const [answer] = await logInMeanwhile(user, 1, change);
       expect(answer?.body.code).toBe(code);
-      const failed = await service.rows(`select 1 from events where event_type = 'login.failed' and target_id = $1`, [
-        user.user_id,
-      ]);
-      expect(failed).toHaveLength(1);
-      expect(await service.rows('select failures from login_attempts where account = $1', [user.user_id])).toEqual([
-        { failures },
-      ]);
+      const events = `select event_type from events where target_id = $1 and event_type like 'login.%'`;
+      expect(await service.rows(events, [user.user_id])).toEqual([{ event_type: 'login.failed' }]);
       expect(await live(user.user_id)).toEqual([]);
-      expect(
-        await service.rows(`select 1 from events where event_type = 'login.succeeded' and target_id = $1`, [
-          user.user_id,
-        ]),
-      ).toEqual([]);
       const left = `
-        select
-          last_login_at, (select jsonb_agg(pending) from login_attempts where account = $1::text) as pending
-        from user_logins
-        where user_id = $1::uuid`;
-      expect(await service.rows(left, [user.user_id])).toEqual([{ last_login_at: null, pending: [{}] }]);
+      select last_login_at, failures, pending
+      from user_logins, login_attempts
+      where user_id = $1::uuid and account = $1::text`;
+      expect(await service.rows(left, [user.user_id])).toEqual([{ last_login_at: null, failures, pending: {} }]);
     },
   );
 
@@ -210,6 +199,43 @@ describe('logins beside other transactions', () => {
       ).toEqual([]);
     },
   );
+
+  it('keeps the limit beside revocations, and records each start and end once (S13)', async () => {
+    const { user_id, name } = await service.createUser();
+    const login = async () => {
+      const answer = await service.post('/auth/login', { body: { login: name, password } });
+      expect(answer.status).toBe(200);
+      await service.post('/auth/check-token', { body: { refresh_token: answer.body.refresh_token } });
+      return answer.body.session_id as string;
+    };
+    const { token } = service.admin;
+    const [opened, answers] = await Promise.all([
+      Promise.all(Array.from({ length: 8 }, login)),
+      Promise.all([
+        service.delete(`/auth/session/all?user_id=${user_id}`, { token }),
+        service.patch(`/user/${user_id}`, { token, body: { first_name: 'Busy' } }),
+        service.delete(`/auth/session/all?user_id=${user_id}`, { token }),
+      ]),
+    ]);
+    for (const { status } of answers) expect(status).toBeLessThan(300);
+    expect((await live(user_id)).length).toBeLessThanOrEqual(max);
+    const recorded = await service.rows<{ session_id: string; begun: number; wrong: boolean }>(
+      `
+        select
+          sessions.session_id,
+          count(*) filter (where event_type = 'login.succeeded')::integer as begun,
+          count(*) filter (where event_type = 'session.ended') <> count(distinct ended_at) as wrong
+        from sessions
+        join events
+          on sessions.session_id = target_id
+          or sessions.session_id = events.session_id and event_type = 'login.succeeded'
+        where sessions.user_id = $1
+        group by sessions.session_id`,
+      [user_id],
+    );
+    expect(recorded.map(({ session_id }) => session_id).sort()).toEqual(opened.sort());
+    for (const { begun, wrong } of recorded) expect([begun, wrong]).toEqual([1, false]);
+  });
 
   const clients: Client[] = [];
   afterEach(() => Promise.all(clients.splice(0).map((client) => client.end())));
