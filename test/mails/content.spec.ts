@@ -1,11 +1,30 @@
+import { randomBytes, randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { queueEmpty } from '../support/links';
-import { expectWellMade, linkIn, tokenOf, partsOf } from '../support/mail-parts';
-import { type ReceivedMail } from '../support/mailbox';
-import { until } from '../support/until';
+import type { Actor } from '../../src/access/actor';
+import type { SecurityMailsService } from '../../src/users/mails/security-mails.service';
+import { codeAt, currentStep } from '../support/factors';
+import { endMailLimits, queueEmpty } from '../support/links';
+import { expectWellMade, linkIn, type MailParts, partsOf, tokenOf } from '../support/mail-parts';
+import type { ReceivedMail } from '../support/mailbox';
+import { Authenticator, firstStep } from '../support/second-factors';
 import { password, TestService } from '../support/service';
+import { until } from '../support/until';
 
+const portal = 'https://portal.example.net/start';
+const firefox = 'Mozilla/5.0 (X11; Linux x86_64; rv:131.0) Gecko/20100101 Firefox/131.0';
+const caller = { ip: '192.0.2.7', user_agent: firefox };
+const origin = { ip: caller.ip, headers: { 'user-agent': firefox } };
+const [home, away] = ['192.0.2.1', '198.51.100.1'];
+const attacks = [
+  '<img src="https://evil.test/x.png"><script>alert(1)</script>',
+  '{{1337*1337}} ${1337*1337} {code} {duration}',
+  'Firefox/131.0 evil.test/reset call +43 666',
+  'Mozilla/5.0 (evil.test) Gecko/20100101 evil.test/1.0',
+  '=?utf-8?q?evil.test?= Bcc: evil@evil.test',
+];
+/** Parts of the attacks, and 1337 × 1337. */
+const attacked = /evil|1787569|1337|alert|Bcc|\+43/;
 /** 1337 × 1337, which appears in no mail otherwise. */
 const evaluated = '1787569';
 const payloads = [
@@ -23,200 +42,516 @@ const payloads = [
   '{link} {token} {hours} {minutes}',
 ];
 
+/** Mails to users about their account. */
 describe('mails', () => {
-  describe('sent by SMTP', () => {
-    let service: TestService;
-    beforeAll(async () => {
-      service = await TestService.start({
-        PUBLIC_URL: 'https://identity.example.net',
-        RESET_PAGE_URL: 'https://portal.example.net/welcome/{token}#form',
-        PORTAL_URL: 'https://portal.example.net/start',
-        PRODUCT_NAME: 'Acme "Portal" & Co',
-        MAIL_FROM: 'Carrier <identity@example.net>',
-      });
+  let service: TestService;
+  beforeAll(async () => {
+    service = await TestService.start({
+      PUBLIC_URL: 'https://identity.example.net',
+      RESET_PAGE_URL: 'https://portal.example.net/welcome/{token}#form',
+      PORTAL_URL: portal,
+      PRODUCT_NAME: 'Acme "Portal" & Co',
+      MAIL_FROM: 'Carrier <identity@example.net>',
     });
-    afterAll(() => service.close());
+  });
+  afterAll(() => service.close());
+  beforeEach(() => endMailLimits(service));
 
-    it.each([
-      ['de-AT', 'de', 'Einladung'],
-      ['DE', 'de', 'Einladung'],
-      ['en-GB', 'en', 'Your invitation'],
-      ['fr-FR', 'en', 'Your invitation'],
-      [null, 'en', 'Your invitation'],
-    ])('sends text and HTML in the language of the user: %s (R24)', async (locale, language, subject) => {
-      const user = await service.createUser({ locale, password: undefined, must_change_password: undefined });
-      const { source, token } = await service.mailbox.take(user.email);
-      const mail = partsOf(source);
-      expect(mail.headers).toMatch(/^From: Carrier <identity@example.net>$/m);
-      expect(mail.headers).toMatch(/^List-ID: "Acme \\"Portal\\" & Co" <mails.identity.example.net>\r?$/im);
-      expect(mail.html).toContain(subject);
-      expect(mail.html).toContain('Acme &quot;Portal&quot; &amp; Co');
-      expect(mail.html).toContain('<a href="https://portal.example.net/start"');
-      expect(mail.html).toContain('>portal.example.net/welcome/…</a>');
-      expect(mail.text).toContain(`${language === 'de' ? 'Anmeldename' : 'Login name'}: ${user.name}`);
-      expect(mail.text).toContain('Carrier: c1');
-      expectWellMade(mail, language, `https://portal.example.net/welcome/${tokenOf(mail.text)}#form`);
-      expect(token).toBeNull();
-      expect((await service.post(`/auth/reset/${tokenOf(mail.text)}`, { body: { password } })).status).toBe(204);
+  const invite = (fields: object = {}) =>
+    service.createUser({ password: undefined, must_change_password: undefined, ...fields });
+  const setPassword = async ({ source }: ReceivedMail, agent = firefox) => {
+    const body = { password: `${password} ${agent.length}` };
+    const path = `/auth/reset/${tokenOf(partsOf(source).text)}`;
+    expect((await service.post(path, { body, headers: { 'user-agent': agent } })).status).toBe(204);
+  };
+  const mails = () => service.inside<SecurityMailsService>('SecurityMailsService');
+  const actorOf = (user_id: string) => ({ actor_type: 'user', user_id, ...caller }) as Actor;
+  const post = (url: string, request: { body: object; ip?: string }) => service.post(url, request);
+  const rows = (text: string, values: unknown[]) => service.rows(text, values);
+  const take = async (email: string, subject = ''): Promise<MailParts> =>
+    partsOf((await service.mailbox.take(email, new RegExp(`Subject: ${subject}`))).source);
+  const received = (email: string) => service.mailbox.mails.filter(({ to }) => to.includes(email));
+  /** Returns the mails to a user, after all have been sent. */
+  const mailsTo = async (email: string) => {
+    await queueEmpty(service);
+    return received(email);
+  };
+
+  it.each([
+    ['de-AT', 'de', 'Einladung'],
+    ['DE', 'de', 'Einladung'],
+    ['fr-FR', 'en', 'Your invitation'],
+    [null, 'en', 'Your invitation'],
+  ])('sends text and HTML in the language of the user: %s (R24)', async (locale, language, subject) => {
+    const user = await invite({ locale });
+    const { source } = await service.mailbox.take(user.email);
+    const mail = partsOf(source);
+    expect(mail.headers).toMatch(/^From: Carrier <identity@example.net>$/m);
+    expect(mail.headers).toMatch(/^List-ID: "Acme \\"Portal\\" & Co" <mails.identity.example.net>\r?$/im);
+    for (const part of [
+      subject,
+      'Acme &quot;Portal&quot; &amp; Co',
+      `<a href="${portal}"`,
+      '>portal.example.net/welcome/…</a>',
+    ])
+      expect(mail.html).toContain(part);
+    expect(mail.text).toContain(`${language === 'de' ? 'Anmeldename' : 'Login name'}: ${user.name}`);
+    expect(mail.text).toContain('Carrier: c1');
+    expectWellMade(mail, language, `https://portal.example.net/welcome/${tokenOf(mail.text)}#form`);
+  });
+
+  it('sends no notice of the first password of an invited user', async () => {
+    const user = await invite();
+    await setPassword(await service.mailbox.take(user.email), '');
+    expect((await service.login(user.email, `${password} 0`)).user_id).toBe(user.user_id);
+    expect(await mailsTo(user.email)).toEqual([]);
+  });
+
+  it('states time, address and device of a change of the user, and none of an administrator (R24, E3)', async () => {
+    const user = await service.loginAs({ locale: 'de', timezone: 'Europe/Vienna' });
+    const changed = { current_password: password, new_password: 'a different long phrase' };
+    await service.post('/auth/password', { token: user.token, body: changed, ...origin });
+    const notice = await take(user.email);
+    expectWellMade(notice, 'de', linkIn(notice.text));
+    expect(notice.text).toMatch(/^Zeitpunkt: \d+\. \S+ \d{4} um \d\d:\d\d:\d\d (MEZ|MESZ)\r?$/m);
+    expect(notice.text).toMatch(/^IP-Adresse: 192\.0\.2\.7\r?\nGerät: Firefox 131, Linux\r?$/m);
+    const body = { email: `own-${user.email}`, current_password: changed.new_password };
+    await service.post('/auth/email', { token: user.token, body, ...origin });
+    const proposed = await take(user.email);
+    expectWellMade(proposed, 'de', linkIn(proposed.text));
+    expect(proposed.text).toContain('IP-Adresse: 192.0.2.7');
+    const { token } = service.admin;
+    await service.patch(`/user/${user.user_id}`, { token, body: { email: `by-${user.email}` }, ...origin });
+    const byOther = await take(user.email);
+    expectWellMade(byOther, 'de');
+    expect(byOther.text).toContain('Geändert durch: Ihre Administration');
+    expect(byOther.text + byOther.html).not.toMatch(/192\.0\.2\.7|Firefox/);
+  });
+
+  /** Triggers the mails about an invitation, a reset, a new password and a proposed address. */
+  async function allMails(fields: Record<string, unknown>, index: number): Promise<ReceivedMail[]> {
+    const email = `victim${index}@example.com`;
+    const attributes = { k: fields['first_name'] };
+    const { user_id } = await invite({ name: `victim${index}`, email, attributes, ...fields });
+    const invitation = await service.mailbox.take(email);
+    await setPassword(invitation);
+    await service.post('/auth/reset_email', { body: { email } });
+    const reset = await service.mailbox.take(email);
+    await setPassword(reset, String(fields['first_name']));
+    const set = await service.mailbox.take(email);
+    const body = { email: `new-${email}` };
+    expect((await service.patch(`/user/${user_id}`, { token: service.admin.token, body })).status).toBe(200);
+    return [invitation, reset, set, await service.mailbox.take(`new-${email}`), await service.mailbox.take(email)];
+  }
+
+  it('contains nothing of names with markup, templates and links (I16, I17)', async () => {
+    const people = payloads
+      .filter((_payload, index) => index % 2 === 0)
+      .map((first_name, index) => ({ first_name, last_name: payloads[index * 2 + 1] }));
+    const mails = await Promise.all(
+      people.map((names, index) => allMails({ ...names, locale: index % 2 === 0 ? 'en' : 'de' }, index)),
+    );
+    expect(mails.flat()).toHaveLength(people.length * 5);
+    for (const mail of mails.flat()) {
+      const text = decoded(mail.source);
+      expect(text).not.toContain(evaluated);
+      expect(text).not.toContain('evil');
+      expect(text).not.toMatch(/\{\{|\$\{|<%|\{link\}|\{token\}|\[object|undefined/);
+      const links = [...text.matchAll(/(?:https?:)?\/\/[^\s"'<>/?#]+/g)].map(([link]) => link);
+      expect(links.length).toBeGreaterThan(0);
+      for (const link of links) expect(['https://identity.example.net', 'https://portal.example.net']).toContain(link);
+    }
+  });
+
+  it('offers no link to a login name, carrier or user agent that looks like an address (I17)', async () => {
+    const names = { name: 'www.evil.test', carrier_id: 'ftp.evil.test', first_name: 'evil.test/9 (evil.test)' };
+    const mails = await allMails(names, 99);
+    for (const { source } of mails) {
+      const [text = '', html = ''] = Buffer.from(decoded(source), 'latin1').toString().split('<html ');
+      expect(text).toContain('www.\u200cevil.\u200ctest');
+      expect(text).not.toMatch(/evil\.test/);
+      expect(html).toContain('www.evil.test');
+      // Mail programs turn no part of a link into another link.
+      const own = `<a href="${portal}" style="color: inherit; text-decoration: none;">`;
+      for (const value of ['www.evil.test', 'ftp.evil.test']) expect(html).toContain(`${own}${value}</a>`);
+      expect(html.replaceAll(new RegExp(`${own}[^<]*</a>`, 'g'), '')).not.toContain('evil');
+    }
+  });
+
+  it('delivers to an address that looks like a template unchanged (I16)', async () => {
+    for (const local of ['{{1337*1337}}', '${1337*1337}', '{token}', '`id`', "o'neil", 'a+{{x}}']) {
+      const email = `${local}@example.com`;
+      await invite({ email });
+      const mail = await service.mailbox.take(email);
+      expect(mail.to).toEqual([email]);
+      expect(decoded(mail.source)).not.toContain(evaluated);
+      expect(tokenOf(partsOf(mail.source).text)).not.toBe('');
+    }
+  });
+
+  /** Kinds of mails, with the words of their texts in both languages. */
+  type Notice = [kind: string, send: (user_id: string) => Promise<void>, en: string[], de: string[]];
+  const notices: Notice[] = [
+    [
+      'factor-enrolled',
+      (id) => mails().factorEnrolled(actorOf(id), id, 'totp'),
+      ['A second factor was added', 'Second factor: Authenticator app', 'If you did not do this'],
+      ['Zweiter Faktor hinzugefügt', 'Zweiter Faktor: Authenticator-App', 'Falls Sie das nicht waren'],
+    ],
+    [
+      'factor-removed',
+      (id) => mails().factorRemoved(actorOf(id), id, 'passkey', randomUUID()),
+      ['A second factor was removed', 'Second factor: Passkey', 'If you did not do this'],
+      ['Zweiter Faktor entfernt', 'Zweiter Faktor: Passkey', 'Falls Sie das nicht waren'],
+    ],
+    [
+      'recovery-code-used',
+      (id) => mails().recoveryCodeUsed(caller, id, 3),
+      ['A recovery code', 'Recovery codes left: 3', 'If you did not do this'],
+      ['Wiederherstellungscode', 'Verbleibende Wiederherstellungscodes: 3', 'Falls Sie das nicht waren'],
+    ],
+    [
+      'recovery-codes-low',
+      (id) => mails().recoveryCodeUsed(caller, id, 2),
+      ['create new ones', 'Recovery codes left: 2', 'If you did not use the recovery code'],
+      ['erzeugen Sie neue', 'Verbleibende Wiederherstellungscodes: 2', 'Falls Sie den Code nicht verwendet haben'],
+    ],
+    [
+      'recovery-codes-renewed',
+      (id) => mails().recoveryCodesRenewed(actorOf(id), id, 10),
+      ['New recovery codes were created', 'Recovery codes left: 10', 'If you did not do this'],
+      ['Neue Wiederherstellungscodes', 'Verbleibende Wiederherstellungscodes: 10', 'Falls Sie das nicht waren'],
+    ],
+    [
+      'passkey-counter',
+      (id) => mails().passkeyCounterWentBack(caller, id),
+      ['may have been copied', 'Second factor: Passkey', 'If you did not use the passkey'],
+      ['möglicherweise kopiert', 'Zweiter Faktor: Passkey', 'Falls Sie den Passkey nicht verwendet haben'],
+    ],
+    [
+      'second-step-missing',
+      (user_id) => mails().secondStepsMissing([{ user_id, ...caller, created_at: new Date() }]),
+      ['The right password', 'If this was not you'],
+      ['Das richtige Passwort', 'Falls Sie das nicht waren'],
+    ],
+    [
+      'new-address-login',
+      (id) => mails().newAddressLogin(caller, id),
+      ['Login from a new address', 'If this was not you'],
+      ['Anmeldung von einer neuen Adresse', 'Falls Sie das nicht waren'],
+    ],
+  ];
+
+  it.each(notices)('%s states time, address, device and what to do, in the language and zone', async (...notice) => {
+    const [, send, en, de] = notice;
+    const english = await service.createUser({ locale: 'en', timezone: 'Asia/Tokyo' });
+    await send(english.user_id);
+    const mail = await take(english.email);
+    expectWellMade(mail, 'en', linkIn(mail.text));
+    expectWords(mail, en);
+    expect(mail.text).toMatch(/^Time: \d+ \S+ \d{4} at \d\d:\d\d:\d\d (GMT\+9|JST)\r?$/m);
+    expect(mail.text).toMatch(/^IP address: 192\.0\.2\.7\r?\nDevice: Firefox 131, Linux\r?$/m);
+    expect(mail.text).toContain(`Login name: ${english.name}`);
+    const german = await service.createUser({ locale: 'de-AT', timezone: 'Europe/Vienna' });
+    await send(german.user_id);
+    const post = await take(german.email);
+    expectWellMade(post, 'de', linkIn(post.text));
+    expectWords(post, de);
+  });
+
+  it('contains nothing of a user agent but known names (I17)', async () => {
+    const { user_id, email } = await service.createUser();
+    for (const user_agent of attacks) {
+      await mails().recoveryCodeUsed({ ip: caller.ip, user_agent }, user_id, 9);
+      const { source } = await service.mailbox.take(email);
+      expect(source).not.toMatch(attacked);
+      expect(partsOf(source).text).toContain('IP address: 192.0.2.7');
+    }
+  });
+
+  it('omits the name of a factor, and the address of an administrator who removes it (I17)', async () => {
+    const { token, user_id, email } = await service.loginAs();
+    const name = attacks.join(' ').slice(0, 60);
+    const added = await service.post('/auth/factor/totp', { token, body: { name } });
+    expect(added.status).toBe(201);
+    const { factor_id, secret } = added.body;
+    const code = codeAt(secret, await currentStep(service));
+    const confirmed = await service.post('/auth/factor/totp/confirm', { token, body: { factor_id, code }, ...origin });
+    expect(confirmed.status).toBe(200);
+    expect((await service.delete(`/auth/factor/${factor_id}`, { token, ...origin })).status).toBe(204);
+    await service.rows(
+      `insert into second_factors (factor_id, user_id, kind, name, confirmed_at, secret)
+       values (gen_random_uuid(), $1, 'totp', $2, now(), '')`,
+      [user_id, name],
+    );
+    const reset = await service.delete(`/user/${user_id}/factor/all`, { token: service.admin.token, ...origin });
+    expect(reset.status).toBe(204);
+    const enrolled = await take(email, 'A second factor was added to your account');
+    const removed = await take(email, 'A second factor was removed');
+    const byOther = await take(email, 'The second factors of your account were');
+    for (const mail of [enrolled, removed, byOther]) {
+      expectWellMade(mail, 'en', linkIn(mail.text));
+      expect(mail.headers + mail.text + mail.html).not.toMatch(attacked);
+    }
+    for (const { text } of [enrolled, removed])
+      expect(text).toMatch(/^IP address: 192\.0\.2\.7\r?\nDevice: Firefox 131, Linux\r?$/m);
+    expect(byOther.text).toContain('Changed by: an administrator');
+    expect(byOther.text + byOther.html).not.toMatch(/192\.0\.2\.7|Firefox/);
+  });
+
+  it('sends a code of eight digits to a user who requested one', async () => {
+    const [english, german] = [await service.createUser(), await service.createUser({ locale: 'de' })];
+    const none = await service.createUser();
+    const requested = 'insert into enrollment_codes (user_id) values ($1), ($2)';
+    await service.rows(requested, [english.user_id, german.user_id]);
+    for (const { user_id } of [none, english, german]) await mails().enrollmentCode(caller, user_id);
+    const [mail, post] = [await take(english.email), await take(german.email)];
+    expectWellMade(mail, 'en', linkIn(mail.text));
+    expectWords(mail, ['Your code to set up a second factor', 'expires in 15 minutes', 'If you did not log in']);
+    expectWellMade(post, 'de', linkIn(post.text));
+    expectWords(post, ['Ihr Code für den zweiten Faktor', '15 Minuten', 'Falls Sie sich nicht angemeldet haben']);
+    const codes = [mail, post].map(({ text }) => /^\d{8}\r?$/m.exec(text)?.[0].trim() ?? '');
+    expect(new Set([...codes, ''])).toHaveProperty('size', 3);
+    expect(await mailsTo(none.email)).toEqual([]);
+  });
+
+  it('mails a user about a copied passkey at most five times a day (E13)', async () => {
+    const [user, other] = [await service.createUser(), await service.createUser()];
+    for (let i = 0; i < 6; i++) await mails().passkeyCounterWentBack(caller, user.user_id);
+    await mails().passkeyCounterWentBack(caller, other.user_id);
+    expect(await mailsTo(user.email)).toHaveLength(5);
+    expect(await mailsTo(other.email)).toHaveLength(1);
+  });
+
+  it('sends a mail for each change although the mail server was down, and none to a purged user (Z19)', async () => {
+    const [user, gone] = [await service.createUser(), await service.createUser()];
+    service.mailbox.rejects = true;
+    for (const { user_id } of [user, gone]) {
+      await mails().factorEnrolled(actorOf(user_id), user_id, 'totp');
+      await mails().factorRemoved(actorOf(user_id), user_id, 'totp', randomUUID());
+      await mails().factorRemoved(actorOf(user_id), user_id, 'passkey', randomUUID());
+    }
+    const jobs = (user_id: string, condition = 'true') =>
+      service.rows(`select 1 from graphile_worker._private_jobs where payload ->> 'user_id' = $1 and ${condition}`, [
+        user_id,
+      ]);
+    const failed = 'attempts > 0 and locked_at is null';
+    await until(async () => (await jobs(user.user_id, failed)).length === 3);
+    await until(async () => (await jobs(gone.user_id, failed)).length === 3);
+    expect((await service.delete(`/user/${gone.user_id}?purge=true`, service.admin)).status).toBe(204);
+    expect(await jobs(gone.user_id)).toEqual([]);
+    service.mailbox.rejects = false;
+    await service.rows('update graphile_worker._private_jobs set run_at = now()');
+    const texts = [await take(user.email), await take(user.email), await take(user.email)].map(({ text }) => text);
+    for (const subject of [/was added to/, /removed[^]*Authenticator app/, /removed[^]*Passkey/])
+      expect(texts.filter((text) => subject.test(text))).toHaveLength(1);
+    expect(received(gone.email)).toEqual([]);
+  });
+
+  it('sends no mail but that of a reset to a user who was disabled before it is sent (M5)', async () => {
+    const { user_id, email } = await service.createUser();
+    await service.rows(`update users set status = 'disabled' where user_id = $1`, [user_id]);
+    await mails().newAddressLogin(caller, user_id);
+    await mails().factorsReset(actorOf(service.admin.user_id), [user_id]);
+    expect(await mailsTo(email)).toMatchObject([{ source: expect.stringMatching(/^Subject: The second factors/m) }]);
+  });
+
+  describe('of a login from a new address', () => {
+    const login = async (name: string, ip: string, secret = password): Promise<number> => {
+      const body = { login: name, password: secret };
+      return (await service.post('/auth/login', { ...origin, body, ip })).status;
+    };
+    /** Creates a user who has logged in at home. */
+    const user = async (fields: Record<string, unknown> = {}) => {
+      const created = await service.createUser(fields);
+      expect(await login(created.name, home)).toBe(200);
+      return created;
+    };
+
+    it('is mailed with time, address and device, and the first login is not (R24)', async () => {
+      const { name, email } = await user({ locale: 'de' });
+      expect(await login(name, home)).toBe(200);
+      expect(await mailsTo(email)).toEqual([]);
+      expect(await login(name, away)).toBe(200);
+      const [mail, ...others] = await mailsTo(email);
+      expect(others).toEqual([]);
+      const { text } = partsOf(mail?.source ?? '');
+      expect(text).toMatch(/^IP-Adresse: 198\.51\.100\.1\r?\nGerät: Firefox 131, Linux\r?$/m);
+      expect(await login(name, away)).toBe(200);
+      expect(await mailsTo(email)).toHaveLength(1);
     });
 
-    it('sends no notice of the first password of an invited user', async () => {
-      const user = await service.createUser({ password: undefined, must_change_password: undefined });
-      const { source } = await service.mailbox.take(user.email);
-      await service.post(`/auth/reset/${tokenOf(partsOf(source).text)}`, { body: { password } });
-      expect((await service.login(user.email)).user_id).toBe(user.user_id);
-      await queueEmpty(service);
-      expect(service.mailbox.mails.filter(({ to }) => to.includes(user.email))).toEqual([]);
+    it('is mailed again after 30 days, and if the counter of the address was removed', async () => {
+      const { name, email, user_id } = await user();
+      await service.rows(`update login_attempts set known_until = now() where account = $1 and address = $2`, [
+        user_id,
+        home,
+      ]);
+      expect(await login(name, home)).toBe(200);
+      expect(await mailsTo(email)).toHaveLength(1);
+      await service.rows('delete from login_attempts where account = $1', [user_id]);
+      expect(await login(name, home)).toBe(200);
+      expect(await mailsTo(email)).toHaveLength(2);
     });
 
-    it('states time, address and device of a change in security mails (R24, E3)', async () => {
-      const browser = 'Mozilla/5.0 (X11; Linux x86_64; rv:131.0) Gecko/20100101 Firefox/131.0';
-      const origin = { ip: '192.0.2.7', headers: { 'user-agent': browser } };
-      const user = await service.loginAs({ locale: 'de', timezone: 'Europe/Vienna' });
-      const changed = { current_password: password, new_password: 'a different long phrase' };
-      await service.post('/auth/password', { token: user.token, body: changed, ...origin });
-      const notice = partsOf((await service.mailbox.take(user.email)).source);
-      expectWellMade(notice, 'de', linkIn(notice.text));
-      expect(notice.text).toMatch(/^Zeitpunkt: \d+\. \S+ \d{4} um \d\d:\d\d:\d\d (MEZ|MESZ)\r?$/m);
-      expect(notice.text).toMatch(/^IP-Adresse: 192\.0\.2\.7\r?\nGerät: Firefox 131, Linux\r?$/m);
-      const body = { email: `own-${user.email}`, current_password: changed.new_password };
-      await service.post('/auth/email', { token: user.token, body, ...origin });
-      const proposed = partsOf((await service.mailbox.take(user.email)).source);
-      expectWellMade(proposed, 'de', linkIn(proposed.text));
-      expect(proposed.text).toContain('IP-Adresse: 192.0.2.7');
-      await service.patch(`/user/${user.user_id}`, {
-        token: service.admin.token,
-        body: { email: `by-${user.email}` },
-        ...origin,
-      });
-      const byOther = partsOf((await service.mailbox.take(user.email)).source);
-      expectWellMade(byOther, 'de');
-      expect(byOther.text).toContain('Geändert durch: Ihre Administration');
-      // An administrator's address is not shown to users.
-      expect(byOther.text + byOther.html).not.toMatch(/192\.0\.2\.7|Firefox/);
+    it('is mailed once for the addresses of one IPv6 network, and not for wrong passwords', async () => {
+      const { name, email } = await user();
+      expect(await login(name, '2001:db8:0:1::1')).toBe(200);
+      expect(await login(name, '2001:db8:0:1:ffff::2')).toBe(200);
+      expect(await mailsTo(email)).toHaveLength(1);
+      expect(await login(name, away, 'a wrong password')).toBe(401);
+      expect(await mailsTo(email)).toHaveLength(1);
+    });
+
+    it('is mailed once if the same address logs in several times at once', async () => {
+      const { name, email } = await user();
+      const statuses = await Promise.all(Array.from({ length: 5 }, () => login(name, away)));
+      expect(new Set(statuses)).toEqual(new Set([200]));
+      expect(await mailsTo(email)).toHaveLength(1);
+    });
+
+    it('is mailed at most five times a day to a user (E13)', async () => {
+      const [{ name, email }, other] = [await user(), await user()];
+      for (let i = 1; i <= 6; i++) expect(await login(name, `203.0.113.${i}`)).toBe(200);
+      expect(await mailsTo(email)).toHaveLength(5);
+      expect(await login(other.name, away)).toBe(200);
+      expect(await mailsTo(other.email)).toHaveLength(1);
+    });
+
+    it('is mailed after the second step, not after the first', async () => {
+      const { name, email, user_id } = await user();
+      const app = await Authenticator.enrol(rows, user_id);
+      const challenge = await firstStep(post, name, away);
+      expect(await mailsTo(email)).toEqual([]);
+      const second = await service.post('/auth/second-factor', { body: { challenge, code: app.code() }, ip: away });
+      expect(second.status).toBe(200);
+      expect(partsOf((await mailsTo(email))[0]?.source ?? '').text).toContain('IP address: 198.51.100.1');
+    });
+
+    it('with a recovery code is mailed with the number of codes that are left', async () => {
+      const { name, email, user_id } = await user();
+      const app = await Authenticator.enrol(rows, user_id);
+      const [first, second] = [await app.recoveryCode(), await app.recoveryCode(), await app.recoveryCode()];
+      const use = async (recovery_code: string | undefined): Promise<string> => {
+        const challenge = await firstStep(post, name, home);
+        const body = { challenge, recovery_code };
+        expect((await service.post('/auth/second-factor', { body, ip: home })).status).toBe(200);
+        return partsOf((await service.mailbox.take(email, /recovery code/i)).source).text;
+      };
+      expect(await use(first)).toMatch(/At most two recovery codes are left[^]*Recovery codes left: 2\r?$/m);
+      expect(await use(second)).toMatch(/Recovery codes left: 1\r?$/m);
     });
   });
 
-  describe('with texts of users', () => {
-    let service: TestService;
-    beforeAll(async () => {
-      service = await TestService.start({ PUBLIC_URL: 'https://identity.example.net' });
-    });
-    afterAll(() => service.close());
-
-    /**
-     * Triggers every mail about a user: invitation, reset, new password, and proposed address (to
-     * both).
-     */
-    async function allMails(fields: Record<string, unknown>, index: number): Promise<ReceivedMail[]> {
-      const email = `victim${index}@example.com`;
-      const { token } = service.admin;
-      const body = {
-        user_type: 'carrier',
-        carrier_id: 'c1',
-        name: `victim${index}`,
-        email,
-        attributes: { k: fields['first_name'] },
-        ...fields,
-      };
-      const created = await service.post('/user/create', {
-        token,
-        body,
-        headers: { 'user-agent': String(fields['first_name']) },
-      });
-      expect(created.status).toBe(201);
-      const invitation = await service.mailbox.take(email);
-      expect(await service.post(`/auth/reset/${invitation.token}`, { body: { password } })).toMatchObject({
-        status: 204,
-      });
-      expect(await service.post('/auth/reset_email', { body: { email } })).toMatchObject({ status: 202 });
-      const reset = await service.mailbox.take(email);
-      const headers = { 'user-agent': String(fields['first_name']) };
-      expect(
-        await service.post(`/auth/reset/${reset.token}`, { body: { password: `new ${password}` }, headers }),
-      ).toMatchObject({ status: 204 });
-      const set = await service.mailbox.take(email);
-      expect(
-        await service.patch(`/user/${created.body.user_id}`, { token, body: { email: `new-${email}` } }),
-      ).toMatchObject({ status: 200 });
-      return [invitation, reset, set, await service.mailbox.take(`new-${email}`), await service.mailbox.take(email)];
-    }
-
-    it('contains nothing of names with markup, templates and links (I16, I17)', async () => {
-      const people = payloads
-        .filter((_payload, index) => index % 2 === 0)
-        .map((first_name, index) => ({ first_name, last_name: payloads[index * 2 + 1] }));
-      const mails = await Promise.all(
-        people.map((names, index) => allMails({ ...names, locale: index % 2 === 0 ? 'en' : 'de' }, index)),
+  describe('of a right password without a second step', () => {
+    /** Inserts the challenge of a login that began `age` ago. */
+    const challenge = async (user_id: string, age: string, ip = caller.ip): Promise<void> => {
+      await service.rows(
+        `insert into login_challenges (challenge_hash, user_id, counter_address, ip, user_agent, created_at, expires_at)
+         values ($1, $2, '', $3, $4, now() - $5::interval, now() - $5::interval + interval '5 minutes')`,
+        [randomBytes(32), user_id, ip, firefox, age],
       );
-      expect(mails.flat()).toHaveLength(people.length * 5);
-      for (const mail of mails.flat()) {
-        const text = decoded(mail.source);
-        expect(text).not.toContain(evaluated);
-        expect(text).not.toContain('evil');
-        expect(text).not.toMatch(/\{\{|\$\{|<%|\{link\}|\{token\}|\[object|undefined/);
-        const links = [...text.matchAll(/(?:https?:)?\/\/[^\s"'<>/?#]+/g)].map(([link]) => link);
-        expect(links.length).toBeGreaterThan(0);
-        expect(new Set(links)).toEqual(new Set(['https://identity.example.net']));
-      }
+    };
+    const expire = async (): Promise<void> => {
+      await service.rows(`select graphile_worker.add_job('expire-login-challenges', '{}')`);
+      await queueEmpty(service);
+    };
+    const left = async (user_id: string): Promise<number> =>
+      (await service.rows('select 1 from login_challenges where user_id = $1', [user_id])).length;
+
+    it('is mailed with the time of the password, its address and device (R24)', async () => {
+      const { user_id, email } = await service.createUser({ timezone: 'Asia/Tokyo' });
+      await challenge(user_id, '90 minutes');
+      const [row] = await service.rows<{ at: string }>(
+        `select to_char(created_at at time zone 'Asia/Tokyo', 'HH24:MI:SS') as at
+         from login_challenges where user_id = $1`,
+        [user_id],
+      );
+      await expire();
+      const { text } = partsOf((await service.mailbox.take(email)).source);
+      expect(text).toMatch(new RegExp(`^Time: .* at ${row?.at} (GMT\\+9|JST)\r?$`, 'm'));
+      expect(text).toMatch(/^IP address: 192\.0\.2\.7\r?\nDevice: Firefox 131, Linux\r?$/m);
+      expect(await left(user_id)).toBe(0);
     });
 
-    it('offers no link to a login name, carrier or user agent that looks like an address (I17)', async () => {
-      const names = { name: 'www.evil.test', carrier_id: 'ftp.evil.test', first_name: 'evil.test/9 (evil.test)' };
-      const mails = await allMails(names, 99);
-      for (const { source } of mails) {
-        const [text = '', html = ''] = Buffer.from(decoded(source), 'latin1').toString().split('<html ');
-        expect(text).toContain('www.\u200cevil.\u200ctest');
-        expect(text).not.toMatch(/evil\.test/);
-        expect(html).toContain('www.evil.test');
-        // Mail programs turn no part of a link into another link.
-        const own = '<a href="https://identity.example.net/" style="color: inherit; text-decoration: none;">';
-        for (const value of ['www.evil.test', 'ftp.evil.test']) expect(html).toContain(`${own}${value}</a>`);
-        expect(html.replaceAll(new RegExp(`${own}[^<]*</a>`, 'g'), '')).not.toContain('evil');
-      }
+    it('is mailed once a day, for any number of challenges (E13)', async () => {
+      const { user_id, email } = await service.createUser();
+      for (let i = 0; i < 5; i++) await challenge(user_id, '6 minutes', `198.51.100.${i}`);
+      await expire();
+      await challenge(user_id, '6 minutes');
+      await expire();
+      expect(received(email)).toHaveLength(1);
+      expect(await left(user_id)).toBe(0);
+      await service.rows(`update rate_limits set ends_at = now() - interval '1 second'`);
+      await challenge(user_id, '6 minutes');
+      await expire();
+      expect(received(email)).toHaveLength(2);
     });
 
-    it('delivers to an address that looks like a template unchanged (I16)', async () => {
-      for (const local of ['{{1337*1337}}', '${1337*1337}', '{token}', '`id`', "o'neil", 'a+{{x}}']) {
-        const email = `${local}@example.com`;
-        await service.createUser({ email, password: undefined, must_change_password: undefined });
-        const mail = await service.mailbox.take(email);
-        expect(mail.to).toEqual([email]);
-        expect(decoded(mail.source)).not.toContain(evaluated);
-        expect(mail.token).not.toBeNull();
-      }
+    it('is mailed although the same password was used for a login from another address', async () => {
+      const { user_id, email, name } = await service.createUser();
+      await challenge(user_id, '6 minutes');
+      await service.login(name);
+      await expire();
+      expect(received(email)).toHaveLength(1);
     });
 
-    it('rejects an address with line breaks, angle brackets, lists or a display name (I17)', async () => {
-      const mean = [
-        'a@example.com\r\nBcc: evil@evil.test',
-        'a@example.com\nSubject: x',
-        'a@example.com,evil@evil.test',
-        'a@example.com;evil@evil.test',
-        '<a@example.com>',
-        'Ada <a@example.com>',
-        '"a b"@example.com',
-        'a@example.com (x)',
-        'a@example.com>\r\nRCPT TO:<evil@evil.test',
-        'a\u2028b@example.com',
-        'a@[127.0.0.1]',
-        '@evil.test:a@example.com',
-      ];
-      for (const email of mean) {
-        const answer = await service.post('/user/create', {
-          token: service.admin.token,
-          body: { user_type: 'carrier', carrier_id: 'c1', name: 'mean', email },
-        });
-        expect([email, answer.status, answer.body.errors?.[0].pointer]).toEqual([email, 400, '/email']);
-        expect([email, (await service.post('/auth/reset_email', { body: { email } })).status]).toEqual([email, 400]);
-      }
-      expect(service.mailbox.mails).toEqual([]);
+    it('is not mailed if the challenge has not expired, or if the user logged in from its address', async () => {
+      const [waiting, restarted] = [await service.createUser(), await service.createUser()];
+      await challenge(waiting.user_id, '4 minutes');
+      await challenge(restarted.user_id, '6 minutes', '127.0.0.1');
+      await service.login(restarted.name);
+      await expire();
+      expect([await left(waiting.user_id), await left(restarted.user_id)]).toEqual([1, 0]);
+      expect([...received(waiting.email), ...received(restarted.email)]).toEqual([]);
+    });
+
+    it('is mailed even if the attacker keeps asking for challenges, or uses one up with wrong codes (M3)', async () => {
+      const [user, guessed] = [await service.createUser(), await service.createUser()];
+      const app = await Authenticator.enrol(rows, user.user_id);
+      for (let i = 0; i < 6; i++) await firstStep(post, user.name, caller.ip);
+      await expire();
+      expect(await left(user.user_id)).toBe(5);
+      expect(received(user.email)).toHaveLength(1);
+      await Authenticator.enrol(rows, guessed.user_id);
+      const body = { challenge: await firstStep(post, guessed.name, caller.ip), code: app.wrongCode() };
+      for (let i = 0; i < 5; i++) expect((await post('/auth/second-factor', { body })).status).toBe(401);
+      await service.rows('update login_challenges set expires_at = now() where user_id = $1', [guessed.user_id]);
+      await expire();
+      expect(received(guessed.email)).toHaveLength(1);
+    });
+
+    it('is mailed although the attacker gets the challenge rejected from another address (R24)', async () => {
+      const { user_id, email, name } = await service.createUser({ allowed_ips: ['192.0.2.0/24'] });
+      await Authenticator.enrol(rows, user_id);
+      const body = { challenge: await firstStep(post, name, caller.ip), recovery_code: 'A'.repeat(24) };
+      const rejected = await post('/auth/second-factor', { body, ip: '198.51.100.9' });
+      expect(rejected.body.code).toBe('auth.challenge_invalid');
+      await expire();
+      expect(received(email)).toHaveLength(1);
+      expect(await left(user_id)).toBe(0);
+    });
+
+    it('expires more challenges than a batch holds, and mails each user once', async () => {
+      const { user_id, email } = await service.createUser();
+      await service.rows(
+        `insert into login_challenges (challenge_hash, user_id, counter_address, expires_at)
+         select sha256(i::text::bytea), $1, '', now() - i * interval '1 second'
+         from generate_series(1, 2500) i`,
+        [user_id],
+      );
+      await expire();
+      expect(await left(user_id)).toBe(0);
+      expect(received(email)).toHaveLength(1);
+      expect(partsOf(received(email)[0]?.source ?? '').text).toContain('IP address: unknown');
     });
   });
 
   describe('without a mail server', () => {
     let service: TestService;
     let outbox: string;
+    const invite = (fields: object = {}) =>
+      service.createUser({ password: undefined, must_change_password: undefined, ...fields });
     beforeAll(async () => {
       service = await TestService.start({ SMTP_URL: '' });
       outbox = join(service.dataDir, 'outbox');
@@ -224,7 +559,7 @@ describe('mails', () => {
     afterAll(() => service.close());
 
     it('writes mails into the outbox, which only its owner can read (R21)', async () => {
-      const user = await service.createUser({ locale: 'de', password: undefined, must_change_password: undefined });
+      const user = await invite({ locale: 'de' });
       await until(async () => allIn(outbox).includes('</html>'));
       const [file = ''] = filesIn(outbox);
       expect(file).toMatch(/^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z-invitation-[0-9a-f-]{36}\.eml$/);
@@ -241,17 +576,21 @@ describe('mails', () => {
     });
 
     it('writes no mail to an address of a reserved domain (R18)', async () => {
-      const unreachable = await service.createUser({
-        email: 'x@carrier-identity.invalid',
-        password: undefined,
-        must_change_password: undefined,
-      });
-      const reachable = await service.createUser({ password: undefined, must_change_password: undefined });
+      const unreachable = await invite({ email: 'x@carrier-identity.invalid' });
+      const reachable = await invite();
       await until(async () => allIn(outbox).includes(reachable.email));
       expect(allIn(outbox)).not.toContain(unreachable.email);
     });
   });
 });
+
+/** Checks that both parts of a mail contain the words. The plain text lacks the subject. */
+function expectWords({ text, html }: MailParts, words: string[]): void {
+  const [, subject = ''] = /<title>(.*?)<\/title>/.exec(html) ?? [];
+  const shown = html.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ');
+  for (const word of words) expect(shown).toContain(word);
+  for (const word of words.filter((one) => !subject.includes(one))) expect(text.replace(/\s+/g, ' ')).toContain(word);
+}
 
 function filesIn(directory: string): string[] {
   try {

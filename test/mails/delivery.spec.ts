@@ -32,6 +32,22 @@ describe('the delivery of mails', () => {
       expect(status).toBe(201);
       await service.delete(`/user/${body.user_id}`, service.admin);
     };
+    /** Uses up the invitations of an address within an hour. */
+    const useUp = async (email: string) => {
+      const [name] = email.split('@');
+      for (const spelling of [email, `${email[0]?.toUpperCase()}${email.slice(1)}`, email.toUpperCase()])
+        await createAndDelete(`${name}-before`, spelling);
+    };
+    const moveTo = async (user_id: string | undefined, email: string) => {
+      const { status } = await service.patch(`/user/${user_id}`, { token: service.admin.token, body: { email } });
+      expect(status).toBe(200);
+      await queueEmpty(service);
+    };
+    /** Returns whether the invitation failed and waits for the next attempt. */
+    const isWaiting = (user_id: string) => async () => {
+      const failed = 'select 1 from graphile_worker.jobs where key = $1 and attempts > 0 and locked_at is null';
+      return (await service.rows(failed, [`invitation:${user_id}`])).length > 0;
+    };
     const endMailLimits = () =>
       service.rows(`update one_time_tokens set requested_at = requested_at - interval '5 minutes'`);
     const hourPasses = () => service.rows(`update rate_limits set ends_at = ends_at - interval '1 hour'`);
@@ -52,8 +68,7 @@ describe('the delivery of mails', () => {
 
     it('mails the invitation of a new user later if users with the same address used up its limit (E13)', async () => {
       const email = 'squatted@example.com';
-      for (const [round, spelling] of [email, 'Squatted@example.com', 'SQUATTED@EXAMPLE.COM'].entries())
-        await createAndDelete(`squatted-${round}`, spelling);
+      await useUp(email);
       const { status, body } = await create('squatted', email);
       expect(status).toBe(201);
       await queueEmpty(service);
@@ -94,89 +109,63 @@ describe('the delivery of mails', () => {
     });
 
     it('mails three confirmations to a repeatedly proposed address, with a valid newest link (E13)', async () => {
-      const email = 'proposed@example.com';
-      const users = [await service.createUser(), await service.createUser()];
-      const propose = async (index: number, address: string) => {
-        await service.patch(`/user/${users[index]?.user_id}`, { token: service.admin.token, body: { email: address } });
-        await queueEmpty(service);
-      };
-      await propose(0, email);
-      await propose(1, email);
-      await propose(1, email.toUpperCase().replace('EXAMPLE.COM', 'example.com'));
-      for (let round = 0; round < 4; round++)
-        await propose(1, email.toUpperCase().replace('EXAMPLE.COM', 'example.com'));
-      for (let round = 0; round < 4; round++) await propose(0, round % 2 === 0 ? 'elsewhere@example.com' : email);
-      const received = service.mailbox.mails.filter(({ to }) => to.some((one) => one.toLowerCase() === email));
-      expect(received).toHaveLength(3);
-      expect((await service.get(`/auth/email/${received.at(-1)?.token}`)).status).toBe(200);
+      const [email, spelling] = ['proposed@example.com', 'PROPOSED@example.com'];
+      const [one, two] = [await service.createUser(), await service.createUser()];
+      await moveTo(one.user_id, email);
+      for (const address of [email, spelling, email, spelling]) await moveTo(two.user_id, address);
+      for (const address of ['elsewhere@example.com', email]) await moveTo(one.user_id, address);
+      expect([...mailsTo(email), ...mailsTo(spelling)]).toHaveLength(3);
       await delayEnds();
-      await queueEmpty(service);
-      const confirmed = service.mailbox.mails.filter(({ to }) => to.some((one) => one.toLowerCase() === email));
+      const confirmed = service.mailbox.mails.filter(({ to }) => to.some((to) => [email, spelling].includes(to)));
       expect(confirmed).toHaveLength(5);
       for (const { token } of confirmed.slice(-2)) expect((await service.get(`/auth/email/${token}`)).status).toBe(200);
       // The notice to the current address is never skipped.
-      const [user] = await service.rows<{ email: string }>('select email from users where user_id = $1', [
-        users[0]?.user_id,
-      ]);
-      expect(mailsTo(user?.email ?? '').length).toBeGreaterThanOrEqual(5);
+      expect(mailsTo(one.email)).toHaveLength(3);
     });
 
     it('mails 10 confirmations an hour to an inbox, regardless of the plus-tags of its addresses (E14)', async () => {
       const received = () => service.mailbox.mails.filter(({ to }) => to.some((one) => /^tagged/i.test(one)));
-      for (let user = 0; user < 6; user++) {
+      for (let user = 0; user < 3; user++) {
         const { user_id } = await service.createUser();
-        for (let proposal = 0; proposal < 5; proposal++) {
-          const email = proposal === 0 ? 'tagged@example.com' : `Tagged+${user}-${proposal}@example.com`;
-          const { status } = await service.patch(`/user/${user_id}`, { token: service.admin.token, body: { email } });
-          expect(status).toBe(200);
-          await queueEmpty(service);
-        }
+        for (let proposal = 0; proposal < 5; proposal++)
+          await moveTo(user_id, proposal === 0 ? 'tagged@example.com' : `Tagged+${user}-${proposal}@example.com`);
       }
       expect(received()).toHaveLength(10);
       await delayEnds();
-      expect(received().length).toBeGreaterThan(10);
-      for (const { to } of received().slice(10)) expect(to[0]).toMatch(/^Tagged\+\d-4@example\.com$/);
+      expect(received().slice(10)).toMatchObject([{ to: ['Tagged+2-4@example.com'] }]);
     });
 
     it('mails three delayed confirmations an hour if many users propose the same address (E13)', async () => {
       const email = 'many-proposals@example.com';
-      for (let round = 0; round < 10; round++) {
-        const { user_id } = await service.createUser();
-        expect((await service.patch(`/user/${user_id}`, { token: service.admin.token, body: { email } })).status).toBe(
-          200,
-        );
-        await queueEmpty(service);
-      }
+      for (let round = 0; round < 7; round++) await moveTo((await service.createUser()).user_id, email);
       const counts = [mailsTo(email).length];
-      for (let hour = 0; hour < 4; hour++) {
+      for (let hour = 0; hour < 3; hour++) {
         await delayEnds();
         counts.push(mailsTo(email).length);
       }
-      expect(counts).toEqual([3, 6, 9, 10, 10]);
+      expect(counts).toEqual([3, 6, 7, 7]);
     });
 
     it('keeps an invitation that waits to be sent if a further one is delayed (E13)', async () => {
       const email = 'waiting@example.com';
       service.mailbox.rejects = true;
       const { user_id } = (await create('waiting', email)).body;
-      const failed = `select 1 from graphile_worker.jobs where key = $1 and attempts > 0 and locked_at is null`;
-      const isWaiting = async () => (await service.rows(failed, [`invitation:${user_id}`])).length > 0;
-      for (let round = 0; round < 5; round++) {
+      for (let round = 0; round < 4; round++) {
         // A request while the job runs would enqueue a second job.
-        await until(isWaiting);
+        await until(isWaiting(user_id));
         expect((await service.post(`/user/${user_id}/invite`, service.admin)).status).toBe(202);
       }
-      await until(isWaiting);
+      await until(isWaiting(user_id));
       service.mailbox.rejects = false;
       await service.rows('update graphile_worker._private_jobs set run_at = now() where attempts > 0');
-      await until(() => Promise.resolve(mailsTo(email).length > 0));
+      await until(() => mailsTo(email).length > 0);
       await queueEmpty(service);
     });
 
     it('counts the invitations of imports and of changed addresses (E13)', async () => {
       const [email, other] = ['imported@example.com', 'other@example.com'];
       for (let round = 0; round < 2; round++) await createAndDelete(`before-import-${round}`, email);
-      for (let round = 0; round < 3; round++) {
+      for (let round = 0; round < 2; round++) {
         const rows = [invitee(`imported-${round}`, email), invitee(`imported-other-${round}`, `${round}-${other}`)];
         expect((await importInvited(rows)).body).toMatchObject({ changed: 2, skipped_count: 0 });
         await queueEmpty(service);
@@ -184,11 +173,7 @@ describe('the delivery of mails', () => {
         await service.rows('delete from users where name like $1', ['imported-%']);
       }
       expect(mailsTo(email)).toHaveLength(3);
-      const { user_id } = (await create('moved', other)).body;
-      const move = (to: string) =>
-        service.patch(`/user/${user_id}`, { token: service.admin.token, body: { email: to } });
-      expect((await move(email)).status).toBe(200);
-      await queueEmpty(service);
+      await moveTo((await create('moved', other)).body.user_id, email);
       expect(mailsTo(email)).toHaveLength(3);
       await delayEnds();
       expect(mailsTo(email)).toHaveLength(4);
@@ -196,30 +181,28 @@ describe('the delivery of mails', () => {
 
     it('mails the invitation of an imported user later if the limit is reached (E13)', async () => {
       const email = 'imported-late@example.com';
-      for (let round = 0; round < 3; round++) await createAndDelete(`imported-late-${round}`, email);
+      await useUp(email);
       expect((await importInvited([invitee('imported-late', email)])).body).toMatchObject({ changed: 1 });
       await queueEmpty(service);
-      expect(mailsTo(email)).toHaveLength(3);
+      const sent = mailsTo(email).length;
       await delayEnds();
-      expect(mailsTo(email)).toHaveLength(4);
+      expect(mailsTo(email)).toHaveLength(sent + 1);
     });
 
     it('mails no queued invitation to another address than the counted one (E13)', async () => {
       const email = 'late@example.com';
-      for (let round = 0; round < 3; round++) await createAndDelete(`late-${round}`, email);
+      await useUp(email);
       service.mailbox.rejects = true;
       const { user_id } = (await create('late-moved', 'first@example.com')).body;
-      const failed = `select 1 from graphile_worker.jobs where key = $1 and attempts > 0 and locked_at is null`;
-      await until(async () => (await service.rows(failed, [`invitation:${user_id}`])).length > 0);
-      expect((await service.patch(`/user/${user_id}`, { token: service.admin.token, body: { email } })).status).toBe(
-        200,
-      );
+      await until(isWaiting(user_id));
+      const body = { email };
+      expect((await service.patch(`/user/${user_id}`, { token: service.admin.token, body })).status).toBe(200);
       service.mailbox.rejects = false;
       await service.rows('update graphile_worker._private_jobs set run_at = now() where attempts > 0');
       await queueEmpty(service);
-      expect(mailsTo(email)).toHaveLength(3);
+      const sent = mailsTo(email).length;
       await delayEnds();
-      expect(mailsTo(email)).toHaveLength(4);
+      expect(mailsTo(email)).toHaveLength(sent + 1);
       expect(mailsTo('first@example.com')).toEqual([]);
     });
 
@@ -228,7 +211,7 @@ describe('the delivery of mails', () => {
       await service.rows('delete from rate_limits');
       const { user_id } = (await create('parallel', email)).body;
       const answers = await Promise.all(
-        Array.from({ length: 20 }, () => service.post(`/user/${user_id}/invite`, service.admin)),
+        Array.from({ length: 10 }, () => service.post(`/user/${user_id}/invite`, service.admin)),
       );
       expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 202));
       const [counter] = await service.rows<{ most: number }>('select max(hits) as most from rate_limits');
@@ -247,7 +230,7 @@ describe('the delivery of mails', () => {
         }
         return mailsTo(email).length;
       };
-      expect(await ask(5)).toBe(3);
+      expect(await ask(4)).toBe(3);
       expect((await service.get(`/auth/reset/${mailsTo(email).at(-1)?.token}`)).status).toBe(200);
       const counts = [];
       for (let hour = 0; hour < 3; hour++) {
@@ -268,10 +251,16 @@ describe('the delivery of mails', () => {
         await queueEmpty(service);
         return mailsTo(user.email).length;
       };
-      for (let request = 0; request < 12; request++) await ask(`198.51.100.${request}`);
-      expect(mailsTo(user.email)).toHaveLength(10);
-      for (let request = 0; request < 10; request++) await ask();
-      expect([await ask(), await ask('198.51.100.200')]).toEqual([20, 20]);
+      /** As if more mails had been counted today. */
+      const count = (hits: number) =>
+        service.rows(`update rate_limits set hits = hits + $1 where ends_at > now() + interval '2 hours'`, [hits]);
+      await service.rows('delete from rate_limits');
+      await ask('198.51.100.1');
+      await count(8);
+      expect([await ask('198.51.100.2'), await ask('198.51.100.3')]).toEqual([2, 2]);
+      expect([await ask(), await ask()]).toEqual([3, 4]);
+      await service.rows('update rate_limits set hits = 9 where hits = 2');
+      expect([await ask(), await ask(), await ask('198.51.100.4')]).toEqual([5, 5, 5]);
     });
 
     it('keeps no address in the counters, and removes those that have ended', async () => {
@@ -449,7 +438,7 @@ describe('the delivery of mails', () => {
         await service.delete(`/user/${user_id}`, service.admin);
       }
       const { user_id } = await invite({ email });
-      for (let round = 0; round < 3; round++) {
+      for (let round = 0; round < 2; round++) {
         const [mail] = await list(`user_id=${user_id}&state=waiting`);
         expect((await retry(mail.mail_id)).status).toBe(202);
         await queueEmpty(service);
@@ -461,10 +450,8 @@ describe('the delivery of mails', () => {
 
     it('contains no address of a purged user (Z19)', async () => {
       const user = await service.createUser({ email: 'erased@example.com' });
-      await service.patch(`/user/${user.user_id}`, {
-        token: service.admin.token,
-        body: { email: 'erased-too@example.com' },
-      });
+      const body = { email: 'erased-too@example.com' };
+      await service.patch(`/user/${user.user_id}`, { token: service.admin.token, body });
       const stored = () =>
         service.rows(`select 1 from graphile_worker._private_jobs where payload::text like '%erased%'`);
       const failed = `select 1 from graphile_worker.jobs where key = $1 and attempts > 0 and locked_at is null`;

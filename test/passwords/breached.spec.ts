@@ -42,36 +42,37 @@ describe('breached passwords', () => {
   let directory: string;
   let ranges: RangeServer;
   let online: TestService;
-  let offline: TestService;
+  let offline: ServiceProcess;
   beforeAll(async () => {
     directory = mkdtempSync(join(tmpdir(), 'carrier-identity-breached-'));
     writeRanges(directory, { ...counts, [resembling[0]]: 0, [resembling[1]]: 0 });
     ranges = await RangeServer.start(counts);
     online = await TestService.start({ BREACHED_PASSWORDS: `${ranges.url}/`, METRICS_TOKEN });
-    offline = await TestService.start({ BREACHED_PASSWORDS: directory, METRICS_TOKEN });
+    offline = await ServiceProcess.beside(online, { BREACHED_PASSWORDS: directory });
+    offline.admin = online.admin;
   });
   beforeEach(() => {
     ranges.instead = null;
     ranges.requests.length = 0;
   });
   afterAll(async () => {
+    await offline.stop();
     await online.close();
-    await offline.close();
     await ranges.stop();
     rmSync(directory, { recursive: true });
   });
 
   /** Returns the number of lookups by outcome. */
-  async function lookupsOf(service: TestService): Promise<{ breached: number; not_found: number; failed: number }> {
+  async function lookupsOf(service: ServiceProcess): Promise<{ breached: number; not_found: number; failed: number }> {
     const { text } = await service.get('/metrics', { token: METRICS_TOKEN });
     const values = valuesOf(parseScrape(text), 'carrier_identity_breached_password_lookups_total');
     const of = (outcome: string) => values[`{outcome="${outcome}"}`] ?? NaN;
     return { breached: of('breached'), not_found: of('not_found'), failed: of('failed') };
   }
 
-  const create = (service: ServiceProcess, name: string, chosen: string) => {
+  const create = (service: ServiceProcess, name: string, chosen: string, headers = {}) => {
     const body = { user_type: 'carrier', carrier_id: 'c1', name, email: `${name}@example.com`, password: chosen };
-    return service.post('/user/create', { token: service.admin.token, body });
+    return service.post('/user/create', { token: service.admin.token, headers, body });
   };
   const logIn = async (login: string, entered: string) => {
     const { status, body } = await online.post('/auth/login', { body: { login, password: entered } });
@@ -88,11 +89,11 @@ describe('breached passwords', () => {
    * Returns the number of transactions that stay open while the service waits. Takes up to 100
    * samples, so that transactions of jobs can end.
    */
-  async function openTransactions({ sql }: TestService): Promise<number> {
+  async function openTransactions(): Promise<number> {
     const open = `select from pg_stat_activity
       where datname = current_database() and state like 'idle in transaction%'`;
     let count = 1;
-    for (let look = 0; count > 0 && look < 100; look++) count = (await sql.query(open)).rows.length;
+    for (let look = 0; count > 0 && look < 100; look++) count = (await online.sql.query(open)).rows.length;
     return count;
   }
 
@@ -153,13 +154,10 @@ describe('breached passwords', () => {
     const found: unknown[] = [];
     // Responds after the query, so that the query runs while the service waits.
     ranges.instead = async (_request, response) => {
-      found.push(await openTransactions(online));
+      found.push(await openTransactions());
       response.end(`${suffix}:12`);
     };
-    const headers = { 'idempotency-key': 'breached-1' };
-    const user = { user_type: 'carrier', carrier_id: 'c1', name: 'waits', email: 'waits@example.com' };
-    const body = { ...user, password: secret };
-    const answer = await online.post('/user/create', { token: online.admin.token, headers, body });
+    const answer = await create(online, 'waits', secret, { 'idempotency-key': 'breached-1' });
     expect(answer.body.errors[0].code).toBe('password.breached');
     expect(await logIn(name, secret)).toEqual([200, true]);
     expect(found).toEqual([0, 0]);
@@ -213,7 +211,7 @@ describe('breached passwords', () => {
     // The first call waits for the service while the second one creates the administrator.
     ranges.instead = async (_request, response) => {
       if (second === undefined) {
-        found.push(await openTransactions(online));
+        found.push(await openTransactions());
         second = administrators.ensure();
         await second;
       }

@@ -70,20 +70,13 @@ describe('the database role of compose.yaml', () => {
     (await admin.query<{ count: number }>('select count(*)::int as count from events')).rows[0]?.count;
 
   it('runs every migration and owns every table without superuser rights (O13)', async () => {
-    const { rows } = await admin.query(
+    const rights = await admin.query(
       `
-        select rolsuper, rolcreaterole, rolcreatedb, rolreplication, rolbypassrls
+        select rolsuper or rolcreaterole or rolcreatedb or rolreplication or rolbypassrls as any
         from pg_roles
         where rolname = '${role}'`,
     );
-    const none = {
-      rolsuper: false,
-      rolcreaterole: false,
-      rolcreatedb: false,
-      rolreplication: false,
-      rolbypassrls: false,
-    };
-    expect(rows).toEqual([none]);
+    expect(rights.rows).toEqual([{ any: false }]);
     const owners = await admin.query(
       `select distinct tableowner from pg_tables where schemaname in ('public', 'graphile_worker')`,
     );
@@ -104,18 +97,16 @@ describe('the database role of compose.yaml', () => {
     expect(await count()).toBe(before);
   });
 
-  it('has less power than a superuser, who can bypass the triggers (O13)', async () => {
-    await admin.query('begin');
-    await admin.query('set local session_replication_role = replica');
-    expect((await admin.query('delete from events')).rowCount).toBeGreaterThan(0);
-    await admin.query('rollback');
-  });
-
-  it('can disable the trigger as owner of the table, as docs/security.md says (O13)', async () => {
-    await service.query('begin');
-    await service.query('alter table events disable trigger events_append_only');
-    expect((await service.query('delete from events')).rowCount).toBeGreaterThan(0);
-    await service.query('rollback');
+  it('cannot bypass the triggers like a superuser, but can disable them, as docs/security.md says (O13)', async () => {
+    for (const [client, bypass] of [
+      [admin, 'set local session_replication_role = replica'],
+      [service, 'alter table events disable trigger events_append_only'],
+    ] as const) {
+      await client.query('begin');
+      await client.query(bypass);
+      expect((await client.query('delete from events')).rowCount).toBeGreaterThan(0);
+      await client.query('rollback');
+    }
   });
 });
 
