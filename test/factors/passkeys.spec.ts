@@ -3,6 +3,7 @@ import { isoCBOR } from '@simplewebauthn/server/helpers';
 import type { Browser } from 'playwright-core';
 import type { PasskeysService } from '../../src/auth/second-factors/passkeys/passkeys.service';
 import { openBrowser } from '../support/browser';
+import { changesOf } from '../support/events';
 import { enrolApp } from '../support/factors';
 import {
   addPasskey,
@@ -121,11 +122,17 @@ describe('passkeys', () => {
   const verdict = ({ status, body }: TestAnswer) => [status, body.code ?? body.user.user_id];
   const unknown = [401, 'auth.passkey_unknown'];
   const invalidChallenge = [401, 'auth.challenge_invalid'];
-  const goesBack = () =>
-    service.rows<{ changes: object }>(
-      `select changes from events where event_type = 'factor.counter_went_back' and target_id = $1`,
-      [user.user_id],
-    );
+  const goesBack = () => changesOf(service, 'factor.counter_went_back', user.user_id);
+  const secondStep = (challenge: string, passkey: PasskeyJson) =>
+    service.post('/auth/second-factor', { body: { challenge, passkey } });
+  const reauthenticate = (token: string, challenge: string, passkey: PasskeyJson) =>
+    service.post('/auth/reauthenticate', { token, body: { challenge, passkey } });
+  /** Requests the options of an enrolment. */
+  const enrolment = (token = user.token) => optionsOf(service, '/auth/factor/passkey/options', { token });
+  const enrol = (challenge: string, passkey: PasskeyJson, token = user.token) =>
+    service.post('/auth/factor/passkey', { token, body: { name: 'Key', challenge, passkey } });
+  /** Returns a rejected enrolment by its status and the member that is named. */
+  const fault = ({ status, body }: TestAnswer) => [status, body.errors?.[0].pointer];
 
   /** Inserts passkeys of a user that no device has. */
   const addPasskeyRows = (user_id: string, rp_id: string, count: number) =>
@@ -167,7 +174,7 @@ describe('passkeys', () => {
   it('enrols a discoverable passkey, which returns recovery codes and ends the other sessions (M9)', async () => {
     const { token, name } = await service.loginAs();
     const other = await service.login(name);
-    const { options } = await optionsOf(service, '/auth/factor/passkey/options', { token });
+    const { options } = await enrolment(token);
     expect(options).toMatchObject({
       rp: { id: 'localhost', name: 'carrier-identity' },
       attestation: 'none',
@@ -207,33 +214,25 @@ describe('passkeys', () => {
     const challenge = await passwordStep();
     const path = '/auth/second-factor/passkey-options';
     const asked = await optionsOf(service, path, { body: { challenge } });
-    expect(asked.challenge).toBe(challenge);
-    const ids = (asked.options['allowCredentials'] as { id: string }[]).map(({ id }) => id);
-    expect(ids).toHaveLength(1);
+    expect(asked).toMatchObject({ challenge, options: { allowCredentials: [expect.anything()] } });
     const passkey = await device.get(asked.options);
-    const { status, body } = await service.post('/auth/second-factor', { body: { challenge, passkey } });
+    const { status, body } = await secondStep(challenge, passkey);
     expect([status, body.user?.user_id]).toEqual([200, user.user_id]);
     expect((await sessionOf(body.access_token)).amr).toEqual(['pwd', 'hwk', 'user', 'mfa']);
-    const replayed = await service.post('/auth/second-factor', { body: { challenge, passkey } });
-    expect([replayed.status, replayed.body.code]).toEqual([401, 'auth.challenge_invalid']);
-    const late = await service.post(path, { body: { challenge } });
-    expect([late.status, late.body.code]).toEqual([401, 'auth.challenge_invalid']);
+    expect(verdict(await secondStep(challenge, passkey))).toEqual(invalidChallenge);
+    expect(verdict(await service.post(path, { body: { challenge } }))).toEqual(invalidChallenge);
   });
 
   it('renews the authentication of a session, once per challenge', async () => {
-    const { token } = user;
-    await service.rows(`update sessions set auth_time = now() - interval '1 day' where session_id = $1`, [
-      user.session_id,
-    ]);
+    const { token, user_id } = user;
+    await service.rows(`update sessions set auth_time = now() - interval '1 day' where user_id = $1`, [user_id]);
     const stale = await service.post('/auth/factor/recovery-codes', { token });
     expect([stale.status, stale.body.code]).toEqual([401, 'auth.reauthentication_required']);
     const { options, challenge } = await optionsOf(service, '/auth/reauthenticate/options', { token });
-    const body = { challenge, passkey: await device.get(options) };
-    const renewed = await service.post('/auth/reauthenticate', { token, body });
-    expect(renewed.status).toBe(200);
+    const passkey = await device.get(options);
+    expect((await reauthenticate(token, challenge, passkey)).status).toBe(200);
     expect((await service.post('/auth/factor/recovery-codes', { token })).status).toBe(200);
-    const replayed = await service.post('/auth/reauthenticate', { token, body });
-    expect([replayed.status, replayed.body.code]).toEqual([401, 'auth.challenge_invalid']);
+    expect(verdict(await reauthenticate(token, challenge, passkey))).toEqual(invalidChallenge);
   });
 
   it('reports a passkey that may be copied to other devices as a software key', async () => {
@@ -276,7 +275,7 @@ describe('passkeys', () => {
     await device.setCounter(credentialId, 0);
     expect(verdict(await loginWithPasskey(service, device))).toEqual(unknown);
     expect(await goesBack()).toEqual([
-      { changes: { factor_id: { after: user.factor_id }, counter: { before: signCount, after: 1 } } },
+      { factor_id: { after: user.factor_id }, counter: { before: signCount, after: 1 } },
     ]);
     await service.mailbox.take(user.email, /passkey/i);
     await device.setCounter(credentialId, signCount);
@@ -304,89 +303,63 @@ describe('passkeys', () => {
 
   it('rejects a challenge of another purpose, user, session or login', async () => {
     const { token } = user;
-    const second = await service.login(user.name).catch(() => null);
-    expect(second).toBeNull();
-    const firstStep = async () =>
-      (await service.post('/auth/login', { body: { login: user.name, password } })).body.challenge as string;
-    const [one, other] = [await firstStep(), await firstStep()];
-    const options = {
-      enrollment: await optionsOf(service, '/auth/factor/passkey/options', { token }),
+    const [one, other] = [await passwordStep(), await passwordStep()];
+    const asked = {
+      enrolment: await enrolment(),
       login: await optionsOf(service, '/auth/passkey/options'),
       step: await optionsOf(service, '/auth/second-factor/passkey-options', { body: { challenge: one } }),
       again: await optionsOf(service, '/auth/reauthenticate/options', { token }),
     };
     const sign = ({ options: { challenge } }: { options: Record<string, unknown> }) =>
-      device.get({ ...options.login.options, challenge });
-    const [enrollment, named, step, again] = [
-      await sign(options.enrollment),
-      await sign(options.login),
-      await sign(options.step),
-      await sign(options.again),
+      device.get({ ...asked.login.options, challenge });
+    const [enrolled, named, step, again] = [
+      await sign(asked.enrolment),
+      await sign(asked.login),
+      await sign(asked.step),
+      await sign(asked.again),
     ];
-    for (const { challenge } of [options.enrollment, options.again])
-      for (const passkey of [enrollment, again])
+    for (const { challenge } of [asked.enrolment, asked.again])
+      for (const passkey of [enrolled, again])
         expect(verdict(await login(challenge, passkey))).toEqual(invalidChallenge);
-    expect(verdict(await login(options.login.challenge, step))).toEqual(unknown);
-    for (const passkey of [enrollment, named, again])
-      expect(verdict(await service.post('/auth/second-factor', { body: { challenge: one, passkey } }))).toEqual(
-        unknown,
-      );
-    expect(verdict(await service.post('/auth/second-factor', { body: { challenge: other, passkey: step } }))).toEqual(
-      unknown,
-    );
-    expect((await service.post('/auth/second-factor', { body: { challenge: one, passkey: step } })).status).toBe(200);
-    for (const [{ challenge }, passkey] of [
-      [options.login, named],
-      [options.enrollment, enrollment],
-    ] as const) {
-      const answer = await service.post('/auth/reauthenticate', { token, body: { challenge, passkey } });
-      expect(verdict(answer)).toEqual(invalidChallenge);
-    }
-    const stranger = await service.loginAs();
-    const body = { challenge: options.again.challenge, passkey: again };
-    expect(verdict(await service.post('/auth/reauthenticate', { token: stranger.token, body }))).toEqual(
-      invalidChallenge,
-    );
-    const session = (await loginWithPasskey(service, device)).body.access_token as string;
-    expect(verdict(await service.post('/auth/reauthenticate', { token: session, body }))).toEqual(invalidChallenge);
+    expect(verdict(await login(asked.login.challenge, step))).toEqual(unknown);
+    for (const passkey of [enrolled, named, again]) expect(verdict(await secondStep(one, passkey))).toEqual(unknown);
+    expect(verdict(await secondStep(other, step))).toEqual(unknown);
+    expect((await secondStep(one, step)).status).toBe(200);
+    expect(verdict(await reauthenticate(token, asked.login.challenge, named))).toEqual(invalidChallenge);
+    expect(verdict(await reauthenticate(token, asked.enrolment.challenge, enrolled))).toEqual(invalidChallenge);
+    const elsewhere = [(await service.loginAs()).token, (await loginWithPasskey(service, device)).body.access_token];
+    for (const strange of elsewhere)
+      expect(verdict(await reauthenticate(strange, asked.again.challenge, again))).toEqual(invalidChallenge);
   });
 
   it('rejects a passkey of another user in the second step and in a session', async () => {
     const attacker = await PasskeyBrowser.open(browser);
-    const { token } = await passkeyHolder(service, attacker);
-    const { challenge } = (await service.post('/auth/login', { body: { login: user.name, password } })).body;
+    await passkeyHolder(service, attacker);
+    const challenge = await passwordStep();
     const { options } = await optionsOf(service, '/auth/second-factor/passkey-options', { body: { challenge } });
     const passkey = await attacker.get({ ...options, allowCredentials: [] });
-    expect(verdict(await service.post('/auth/second-factor', { body: { challenge, passkey } }))).toEqual(unknown);
+    expect(verdict(await secondStep(challenge, passkey))).toEqual(unknown);
     const again = await optionsOf(service, '/auth/reauthenticate/options', { token: user.token });
-    const body = {
-      challenge: again.challenge,
-      passkey: await attacker.get({ ...again.options, allowCredentials: [] }),
-    };
-    expect(verdict(await service.post('/auth/reauthenticate', { token: user.token, body }))).toEqual(unknown);
-    expect(verdict(await service.post('/auth/reauthenticate', { token, body }))).toEqual(invalidChallenge);
+    const signed = await attacker.get({ ...again.options, allowCredentials: [] });
+    expect(verdict(await reauthenticate(user.token, again.challenge, signed))).toEqual(unknown);
     await attacker.close();
   });
 
   it('rejects a response of a page on another origin, as for a phishing proxy', async () => {
-    const asked = await optionsOf(service, '/auth/passkey/options');
     await device.goto('http://localhost:4000');
-    expect(verdict(await login(asked.challenge, await device.get(asked.options)))).toEqual(unknown);
-    const { options, challenge } = await optionsOf(service, '/auth/factor/passkey/options', { token: user.token });
-    const passkey = await device.create({ ...options, excludeCredentials: [] });
-    const body = { name: 'Phished', challenge, passkey };
-    const added = await service.post('/auth/factor/passkey', { token: user.token, body });
-    expect([added.status, added.body.errors[0].pointer]).toEqual([400, '/passkey']);
+    const { challenge, passkey } = await signLogin(service, device);
+    expect(verdict(await login(challenge, passkey))).toEqual(unknown);
+    const asked = await enrolment();
+    const created = await device.create({ ...asked.options, excludeCredentials: [] });
+    expect(fault(await enrol(asked.challenge, created))).toEqual([400, '/passkey']);
   });
 
   it('rejects a passkey for another RP id', async () => {
     await device.goto(subdomain);
-    const { options, challenge } = await optionsOf(service, '/auth/factor/passkey/options', { token: user.token });
+    const { options, challenge } = await enrolment();
     const rp = { id: 'app.localhost', name: 'Other' };
     const passkey = await device.create({ ...options, rp, excludeCredentials: [] });
-    const body = { name: 'Other', challenge, passkey };
-    const added = await service.post('/auth/factor/passkey', { token: user.token, body });
-    expect([added.status, added.body.errors[0].pointer]).toEqual([400, '/passkey']);
+    expect(fault(await enrol(challenge, passkey))).toEqual([400, '/passkey']);
     const asked = await optionsOf(service, '/auth/passkey/options');
     const other = await device.get({ ...asked.options, rpId: 'app.localhost' });
     const credentialId = (await device.credentials()).find(({ rpId }) => rpId === 'localhost')?.credentialId ?? '';
@@ -400,16 +373,14 @@ describe('passkeys', () => {
     const asked = await optionsOf(service, '/auth/passkey/options');
     const passkey = await device.get({ ...asked.options, userVerification: 'discouraged' });
     expect(verdict(await login(asked.challenge, passkey))).toEqual(unknown);
-    const { options, challenge } = await optionsOf(service, '/auth/factor/passkey/options', { token: user.token });
     await device.setUserVerified(true);
+    const { options, challenge } = await enrolment();
     const created = await device.create({ ...options, excludeCredentials: [] });
     const attestation = Buffer.from(created.response['attestationObject'] as string, 'base64url');
     const flags = attestation.indexOf(createHash('sha256').update('localhost').digest()) + 32;
     attestation.writeUInt8(attestation.readUInt8(flags) & ~userVerifiedFlag, flags);
-    const response = { ...created.response, attestationObject: attestation.toString('base64url') };
-    const body = { name: 'Weak', challenge, passkey: { ...created, response } };
-    const added = await service.post('/auth/factor/passkey', { token: user.token, body });
-    expect([added.status, added.body.errors[0].pointer]).toEqual([400, '/passkey']);
+    const response = { ...created.response, attestationObject: encode(attestation) };
+    expect(fault(await enrol(challenge, { ...created, response }))).toEqual([400, '/passkey']);
   });
 
   it('gives a removed, unknown or disabled passkey the same response, and none of its user', async () => {
@@ -431,11 +402,8 @@ describe('passkeys', () => {
     await service.rows(`update users set allowed_ips = '{192.0.2.0/24}' where user_id = $1`, [user.user_id]);
     expect(verdict(await loginWithPasskey(service, device, '198.51.100.1'))).toEqual([403, 'auth.ip_not_allowed']);
     expect(verdict(await loginWithPasskey(service, device, '192.0.2.9'))).toEqual([200, user.user_id]);
-    const events = await service.rows<{ changes: object }>(
-      `select changes from events where event_type = 'login.failed' and target_id = $1`,
-      [user.user_id],
-    );
-    expect(events).toEqual([{ changes: { reason: { after: 'auth.ip_not_allowed' } } }]);
+    const reason = { after: 'auth.ip_not_allowed' };
+    expect(await changesOf(service, 'login.failed', user.user_id)).toEqual([{ reason }]);
   });
 
   it('stores only used challenges, and neither names nor counts users in the options', async () => {
@@ -452,47 +420,36 @@ describe('passkeys', () => {
   });
 
   it('keeps at most 10 passkeys per user, also of concurrent requests', async () => {
-    const { token, user_id } = user;
-    await addPasskeyRows(user_id, 'localhost', 8);
-    const bodies: object[] = [];
+    await addPasskeyRows(user.user_id, 'localhost', 8);
+    const created: Parameters<typeof enrol>[] = [];
     for (let count = 0; count < 2; count++) {
       const other = await PasskeyBrowser.open(browser);
-      const { options, challenge } = await optionsOf(service, '/auth/factor/passkey/options', { token });
-      bodies.push({ name: 'Last', challenge, passkey: await other.create(options) });
+      const { options, challenge } = await enrolment();
+      created.push([challenge, await other.create(options)]);
       await other.close();
     }
-    const answers = await Promise.all(bodies.map((body) => service.post('/auth/factor/passkey', { token, body })));
+    const answers = await Promise.all(created.map((one) => enrol(...one)));
     expect(answers.map(({ status }) => status).sort()).toEqual([201, 409]);
-    const full = await service.post('/auth/factor/passkey/options', { token });
+    const full = await service.post('/auth/factor/passkey/options', user);
     expect([full.status, full.body.code]).toEqual([409, 'factor.too_many']);
   });
 
-  it('rejects a credential that another user has, and a challenge that was used', async () => {
+  it('rejects a credential of another user, a challenge that was used, and one of another session', async () => {
     const other = await PasskeyBrowser.open(browser);
     const { token } = await service.loginAs();
-    const { options, challenge } = await optionsOf(service, '/auth/factor/passkey/options', { token });
+    const { options, challenge } = await enrolment(token);
     const passkey = await other.create(options);
-    const body = { name: 'Mine', challenge, passkey };
+    expect(fault(await enrol(challenge, passkey))).toEqual([400, '/challenge']);
     const id = Buffer.from(passkey.id, 'base64url');
     await service.rows('update second_factors set credential_id = $1 where factor_id = $2', [id, user.factor_id]);
-    const taken = await service.post('/auth/factor/passkey', { token, body });
-    expect([taken.status, taken.body.code]).toEqual([409, 'factor.already_enrolled']);
+    expect((await enrol(challenge, passkey, token)).body).toMatchObject({
+      status: 409,
+      code: 'factor.already_enrolled',
+    });
     await service.rows('delete from second_factors where factor_id = $1', [user.factor_id]);
-    expect((await service.post('/auth/factor/passkey', { token, body })).status).toBe(201);
-    const again = await service.post('/auth/factor/passkey', { token, body });
-    expect([again.status, again.body.errors[0].pointer]).toEqual([400, '/challenge']);
+    expect((await enrol(challenge, passkey, token)).status).toBe(201);
+    expect(fault(await enrol(challenge, passkey, token))).toEqual([400, '/challenge']);
     await other.close();
-  });
-
-  it('enrols a passkey only in the session that requested its options', async () => {
-    const { options, challenge } = await optionsOf(service, '/auth/factor/passkey/options', { token: user.token });
-    const other = await PasskeyBrowser.open(browser);
-    const body = { name: 'Stolen', challenge, passkey: await other.create(options) };
-    await other.close();
-    const { token } = await service.loginAs();
-    const foreign = await service.post('/auth/factor/passkey', { token, body });
-    expect([foreign.status, foreign.body.errors[0].pointer]).toEqual([400, '/challenge']);
-    expect((await addPasskey(service, device, token)).status).toBe(201);
   });
 
   /** Returns the faults whose response is not 400 with the pointer of the fault. */
@@ -516,52 +473,41 @@ describe('passkeys', () => {
   });
 
   it('returns 400 with the member for each malformed member of an enrolment', async () => {
-    const { token } = user;
-    const { options, challenge } = await optionsOf(service, '/auth/factor/passkey/options', { token });
+    const { options, challenge } = await enrolment();
     const passkey = await device.create({ ...options, excludeCredentials: [] });
     const body = { name: 'Laptop', challenge };
     expect(await unexpected('/auth/factor/passkey', passkey, body, enrollmentFaults)).toEqual([]);
-    expect((await service.post('/auth/factor/passkey', { token, body: { ...body, passkey } })).status).toBe(201);
+    expect((await enrol(challenge, passkey)).status).toBe(201);
   });
 
   it('ignores an attestation, so that no certificate of a client is read', async () => {
-    const { token } = user;
     const other = await PasskeyBrowser.open(browser);
-    const { options, challenge } = await optionsOf(service, '/auth/factor/passkey/options', { token });
+    const { options, challenge } = await enrolment();
     const passkey = await other.create({ ...options, attestation: 'direct' });
     const attestation = attestationOf(passkey);
     expect(attestation.get('fmt')).toBe('packed');
     const x5c = [new Uint8Array(Buffer.alloc(500, 0x30))];
-    const attStmt = new Map<string, unknown>([
-      ['alg', -7],
-      ['sig', new Uint8Array(70)],
-      ['x5c', x5c],
-    ]);
+    const attStmt = new Map(Object.entries({ alg: -7, sig: new Uint8Array(70), x5c }));
     const attestationObject = cbor(new Map([...attestation, ['attStmt', attStmt]]) as never);
     const forged = { ...passkey, response: { ...passkey.response, attestationObject } };
-    const body = { name: 'Key', challenge, passkey: forged };
-    expect((await service.post('/auth/factor/passkey', { token, body })).status).toBe(201);
+    expect((await enrol(challenge, forged)).status).toBe(201);
     await other.close();
   });
 
   it('rejects a passkey whose attested id is not its id, or is longer than 1,023 bytes (M13)', async () => {
-    const { token } = user;
     const other = await PasskeyBrowser.open(browser);
-    const enrol = async (idBytes: number, changesId: boolean) => {
-      const { options, challenge } = await optionsOf(service, '/auth/factor/passkey/options', { token });
-      const passkey = withAttestedId(await other.create(options), randomBytes(idBytes), changesId);
-      const answer = await service.post('/auth/factor/passkey', { token, body: { name: 'Key', challenge, passkey } });
-      return [answer.status, answer.body.errors?.[0].pointer];
+    const enrolWith = async (idBytes: number, changesId: boolean) => {
+      const { options, challenge } = await enrolment();
+      return fault(
+        await enrol(challenge, withAttestedId(await other.create(options), randomBytes(idBytes), changesId)),
+      );
     };
     const refused = [400, expect.stringMatching(/^\/passkey/)];
-    for (const [idBytes, changesId] of [
-      [16, false],
-      [1_024, true],
-      [3_000, false],
-    ] as const)
-      expect([idBytes, ...(await enrol(idBytes, changesId))]).toEqual([idBytes, ...refused]);
+    expect(await enrolWith(16, false)).toEqual(refused);
+    expect(await enrolWith(1_024, true)).toEqual(refused);
+    expect(await enrolWith(3_000, false)).toEqual(refused);
     // Control: with the same id at both places, the longest id works.
-    expect(await enrol(1_023, true)).toEqual([201, undefined]);
+    expect(await enrolWith(1_023, true)).toEqual([201, undefined]);
     await other.close();
   });
 

@@ -1,4 +1,5 @@
 import type { Pool } from 'pg';
+import type { TestService } from './service';
 import { eventCatalogue, type EventDefinition, type EventType, targetOf } from '../../src/audit/event-catalogue';
 
 /** Fails if a recorded event, its target or a key of its changes is not in the event catalogue. */
@@ -16,4 +17,17 @@ export async function assertCatalogued(sql: Pool): Promise<void> {
     );
   });
   if (unknown.length > 0) throw new Error(`events that are not in the catalogue: ${JSON.stringify(unknown)}`);
+}
+
+/** Returns the changes in the events of a type about a target, the oldest first. */
+export async function changesOf(
+  service: Pick<TestService, 'rows'>,
+  event_type: string,
+  target_id: string,
+): Promise<Record<string, unknown>[]> {
+  const rows = await service.rows<{ changes: Record<string, unknown> }>(
+    'select changes from events where event_type = $1 and target_id = $2 order by event_id',
+    [event_type, target_id],
+  );
+  return rows.map(({ changes }) => changes);
 }
