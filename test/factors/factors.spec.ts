@@ -92,7 +92,7 @@ describe('second factors of a user', () => {
       expect((await service.get('/user', other)).status).toBe(401);
       expect((await service.get('/user', stranger)).status).toBe(200);
       expect(await endsOf(login.user_id)).toMatchObject([{ ended_reason: null }, { ended_reason: 'factors_changed' }]);
-      const { session } = (await service.post('/auth/check-token', { token: login.token })).body;
+      const { session } = (await service.post('/auth/check-token', login)).body;
       expect(session.amr).toEqual(['pwd', 'otp', 'mfa']);
       expect(Date.parse(session.auth_time)).toBeGreaterThan(Date.now() - 60_000);
       expect((await service.get('/user', login)).body.second_factors).toEqual(['totp']);

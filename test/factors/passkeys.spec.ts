@@ -339,7 +339,7 @@ describe('passkeys', () => {
     const { options } = await optionsOf(service, '/auth/second-factor/passkey-options', { body: { challenge } });
     const passkey = await attacker.get({ ...options, allowCredentials: [] });
     expect(verdict(await secondStep(challenge, passkey))).toEqual(unknown);
-    const again = await optionsOf(service, '/auth/reauthenticate/options', { token: user.token });
+    const again = await optionsOf(service, '/auth/reauthenticate/options', user);
     const signed = await attacker.get({ ...again.options, allowCredentials: [] });
     expect(verdict(await reauthenticate(user.token, again.challenge, signed))).toEqual(unknown);
     await attacker.close();
@@ -385,9 +385,9 @@ describe('passkeys', () => {
 
   it('gives a removed, unknown or disabled passkey the same response, and none of its user', async () => {
     const signed = await signLogin(service, device);
-    await service.patch(`/user/${user.user_id}`, { token: service.admin.token, body: { status: 'disabled' } });
+    await service.patch(`/user/${user.user_id}`, { ...service.admin, body: { status: 'disabled' } });
     const disabled = await login(signed.challenge, signed.passkey);
-    await service.patch(`/user/${user.user_id}`, { token: service.admin.token, body: { status: 'active' } });
+    await service.patch(`/user/${user.user_id}`, { ...service.admin, body: { status: 'active' } });
     const again = await signLogin(service, device);
     await service.rows('delete from second_factors where user_id = $1', [user.user_id]);
     const removed = await login(again.challenge, again.passkey);

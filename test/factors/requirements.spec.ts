@@ -69,7 +69,7 @@ describe('requirements about second factors', () => {
       const user = await service.loginAs({ roles: ['carrier_administrator'] });
       const role = (from: string | null) => {
         const body = { second_factor_required_from: from };
-        return service.patch('/role/carrier_administrator', { token: service.admin.token, body });
+        return service.patch('/role/carrier_administrator', { ...service.admin, body });
       };
       const changed = await role(past);
       expect([changed.status, changed.body.second_factor_required_from]).toEqual([200, past]);
@@ -116,7 +116,7 @@ describe('requirements about second factors', () => {
       const users = [await service.createUser(), await service.createUser({ second_factor_required_from: past })];
       const ids = users.map(({ user_id }) => user_id).join();
       const body = { second_factor_required_from: '2030-01-01T01:00:00.0009+01:00' };
-      const done = await service.patch(`/user/all?user_id_in=${ids}`, { token: service.admin.token, body });
+      const done = await service.patch(`/user/all?user_id_in=${ids}`, { ...service.admin, body });
       expect(done.body).toMatchObject({ changed: 2, unchanged: 0 });
       const stored =
         'select second_factor_required_from as time from users where user_id = any($1) order by 1 nulls first';
@@ -262,7 +262,7 @@ describe('requirements about second factors', () => {
       const user = await service.loginAs();
       await enrolApp(service, user);
       const body = { reset_second_factors: true };
-      const done = await service.patch(`/user/all?user_id_in=${user.user_id}`, { token: service.admin.token, body });
+      const done = await service.patch(`/user/all?user_id_in=${user.user_id}`, { ...service.admin, body });
       expect(done.body).toMatchObject({ changed: 1 });
       await service.login(user.name);
       await endPause(user.user_id);

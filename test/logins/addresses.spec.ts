@@ -197,11 +197,6 @@ describe('the limits per address', () => {
       for (let failures = 0; failures < 5; failures++) await login(user.name, newAddress(), wrong);
       expect((await login(user.name, newAddress())).status).toBe(429);
       expect((await login(user.name, home)).status).toBe(200);
-      const events = await service.rows<{ ip: string }>(
-        `select distinct host(ip) as ip from events where event_type = 'login.succeeded' and target_id = $1`,
-        [user.user_id],
-      );
-      expect(events).toEqual([{ ip: home }]);
     });
 
     it('uses the address of the user in the second step, and the limits of the tokens (L30)', async () => {
@@ -274,25 +269,19 @@ describe('the limits per address', () => {
 
     it('requests and uses reset links for the address of the user (L30)', async () => {
       const home = newAddress();
-      const [inside, outside] = [await service.createUser(), await service.createUser({ carrier_id: 'c2' })];
-      for (const { email } of [inside, outside]) {
-        const sent = await service.post('/auth/reset_email', { body: { email }, ip: portal, headers: headersOf(home) });
-        expect(sent.status).toBe(202);
-        const { token = '' } = await service.mailbox.take(email, /\/auth\/reset\//);
-        const body = { password: 'a quiet river under bridges' };
-        const used = await service.post(`/auth/reset/${token}`, { body, ip: portal, headers: headersOf(home) });
+      const request = (body: object) => ({ body, ip: portal, headers: headersOf(home) });
+      for (const [fields, ip] of [
+        [{}, home],
+        [{ carrier_id: 'c2' }, portal],
+      ] as const) {
+        const { user_id, email } = await service.createUser(fields);
+        expect((await service.post('/auth/reset_email', request({ email }))).status).toBe(202);
+        const { token } = await service.mailbox.take(email, /\/auth\/reset\//);
+        const used = await service.post(`/auth/reset/${token}`, request({ password: 'a quiet river under bridges' }));
         expect(used.status).toBe(204);
+        const ips = `select host(ip) as ip from events where target_id = $1 and event_type like 'password.reset%'`;
+        expect(await service.rows(ips, [user_id])).toEqual([{ ip }, { ip }]);
       }
-      const ipsOf = async (user_id: string) =>
-        (
-          await service.rows<{ event: string }>(
-            `select event_type || ' ' || host(ip) as event from events
-             where target_id = $1 and event_type like 'password.reset%' order by event_type`,
-            [user_id],
-          )
-        ).map(({ event }) => event);
-      expect(await ipsOf(inside.user_id)).toEqual([`password.reset ${home}`, `password.reset_requested ${home}`]);
-      expect(await ipsOf(outside.user_id)).toEqual([`password.reset ${portal}`, `password.reset_requested ${portal}`]);
     });
 
     it('checks the key even if the token is cached (L30)', async () => {

@@ -3,6 +3,7 @@ import { getPriority } from 'node:os';
 import { systemActor } from '../../src/access/actor';
 import { newId } from '../../src/platform/random';
 import type { ImportRowsService } from '../../src/users/transfer/import-rows.service';
+import { changesOf } from '../support/events';
 import { hashCost, heldHashes, METRICS_TOKEN, whileHashes } from '../support/hash-counts';
 import { importCsv } from '../support/imports';
 import { mailedResetToken } from '../support/links';
@@ -85,16 +86,11 @@ describe('many passwords at once', () => {
       ),
     );
 
-  const eventsOf = (user_id: string) =>
-    service.rows<{ event_type: string; n: number }>(
-      `
-        select event_type, count(*)::integer as n
-        from events
-        where target_id = $1 and event_type like 'login.%'
-        group by 1
-        order by 1`,
-      [user_id],
-    );
+  /** Returns the numbers of failed, locked and successful logins in the audit log. */
+  const eventsOf = async (user_id: string) => {
+    const types = ['login.failed', 'login.locked', 'login.succeeded'];
+    return Promise.all(types.map(async (type) => (await changesOf(service, type, user_id)).length));
+  };
 
   it('verifies five of 60 wrong passwords, by name and by address, on either instance (L7)', async () => {
     const { user_id, name, email } = await service.createUser();
@@ -102,10 +98,7 @@ describe('many passwords at once', () => {
       login: index % 3 === 0 ? email : name,
       password: `${password}${index}`,
     }));
-    expect(await eventsOf(user_id)).toEqual([
-      { event_type: 'login.failed', n: 5 },
-      { event_type: 'login.locked', n: 1 },
-    ]);
+    expect(await eventsOf(user_id)).toEqual([5, 1, 0]);
     expect(answers.filter(({ status }) => status === 401)).toHaveLength(5);
     for (const { status } of answers) expect([401, 429, 503]).toContain(status);
   });
@@ -114,7 +107,8 @@ describe('many passwords at once', () => {
     const { user_id, name } = await service.createUser();
     await logins(60, (index) => ({ login: name, password: index === 30 ? password : `${password}${index}` }));
     const [failed] = await eventsOf(user_id);
-    expect(failed?.n).toBeLessThanOrEqual(10);
+    expect(failed).toBeGreaterThan(0);
+    expect(failed).toBeLessThanOrEqual(10);
   });
 
   /** Logs in, and retries when a busy machine rejects the login. */
@@ -130,7 +124,7 @@ describe('many passwords at once', () => {
     );
     expect(answers.map(({ status }) => status)).toEqual(Array<number>(30).fill(200));
     expect(new Set(answers.map(({ body }) => body.session_id)).size).toBe(30);
-    expect(await eventsOf(user_id)).toEqual([{ event_type: 'login.succeeded', n: 30 }]);
+    expect(await eventsOf(user_id)).toEqual([0, 0, 30]);
     const counters = await service.rows(
       `select failures, pending, locked_until from login_attempts where account = $1`,
       [user_id],

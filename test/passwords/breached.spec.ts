@@ -7,9 +7,8 @@ import type { FirstAdministrator } from '../../src/auth/recovery/first-administr
 import { RangeServer, type Respond, sha1, writeRanges } from '../support/breached';
 import { METRICS_TOKEN } from '../support/hash-counts';
 import { parseScrape, valuesOf } from '../support/metrics';
-import { adminEmail, appSecret, password, TestService } from '../support/service';
+import { password, TestService } from '../support/service';
 import { ServiceProcess } from '../support/service-process';
-import { createTestDatabase } from '../support/test-database';
 
 const secret = 'nine purple lanterns';
 const breached = [secret, 'пароль из утечки', '🦊 stolen by foxes 🦊', 'password1234567'];
@@ -187,16 +186,11 @@ describe('breached passwords', () => {
 
   it('are accepted while lookups fail, with one warning a minute without digits of the hash (P18, P19)', async () => {
     ranges.instead = (_request, response) => response.destroy();
-    const database = await createTestDatabase();
-    const instance = await ServiceProcess.start({
-      ...{ DATABASE_URL: database.url, APP_SECRET: appSecret, BREACHED_PASSWORDS: ranges.url },
-      ...{ ADMIN_EMAIL: adminEmail, ADMIN_PASSWORD: secret },
-    });
-    instance.admin = await instance.login(adminEmail, secret);
-    expect((await create(instance, 'second', secret)).status).toBe(201);
+    const instance = await ServiceProcess.beside(online);
+    instance.admin = online.admin;
+    for (const name of ['first', 'second']) expect((await create(instance, name, secret)).status).toBe(201);
     expect(ranges.requests).toHaveLength(2);
     await instance.stop();
-    await database.drop();
     const warnings = instance.output.match(/^.*breached passwords: .*$/gm);
     expect(warnings).toEqual([expect.stringMatching(/"level":"warn".*UND_ERR_SOCKET/)]);
     for (const digits of [prefix, suffix]) expect(instance.output.toUpperCase()).not.toContain(digits);
