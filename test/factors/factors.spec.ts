@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import { Secret, URI } from 'otpauth';
 import { FactorSecrets } from '../../src/auth/second-factors/factor-secrets';
 import type { FactorsService } from '../../src/auth/second-factors/factors.service';
@@ -191,13 +191,6 @@ describe('second factors of a user', () => {
       expect((await list(login)).items).toEqual([]);
     });
 
-    it('rejects a code that is not six digits', async () => {
-      for (const code of ['12345', '123 456', '１２３４５６', '12345\n', '', 123_456, null, ['123456']]) {
-        const { status, body } = await confirm(service.admin, randomUUID(), code);
-        expect([code, status, body.errors]).toMatchObject([code, 400, [{ pointer: '/code' }]]);
-      }
-    });
-
     it('is replaced while unconfirmed, and removed after 10 minutes', async () => {
       const login = await service.loginAs();
       const first = await add(login);
@@ -385,14 +378,6 @@ describe('second factors of a user', () => {
       ]);
     });
 
-    it('rejects a name that is empty, too long or no text', async () => {
-      for (const name of ['', 'x'.repeat(65), 'a\u0000b', null, 5]) {
-        const request = { token: service.admin.token, body: { name } };
-        const { status, body } = await service.post('/auth/factor/totp', request);
-        expect([name, status, body.errors]).toMatchObject([name, 400, [{ pointer: '/name' }]]);
-      }
-    });
-
     it('resets all factors of another user, and ends the sessions of the user', async () => {
       const login = await service.loginAs();
       await enrolApp(service, login);
@@ -551,29 +536,23 @@ describe('second factors of a user', () => {
         [service.admin.user_id],
       );
       const rotation = { APP_SECRET: newSecret, APP_SECRET_PREVIOUS: appSecret };
-      const unknown = await cli({ ...rotation, APP_SECRET_PREVIOUS: `${appSecret}-wrong` }, 'app-secret');
-      // The signing key cannot be decrypted either, so the command does not start.
-      expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining('APP_SECRET')]);
-      const holder = await service.sql.connect();
-      await holder.query('begin');
-      await holder.query('delete from second_factors where factor_id = $1', [removed.factor_id]);
-      const both = [cli(rotation, 'app-secret'), cli(rotation, 'app-secret')];
-      await lockWaits(service);
-      await holder.query('commit');
-      holder.release();
-      for (const { code, stdout } of await Promise.all(both))
+      const both = await inTransaction(service, async (other) => {
+        await other.query('delete from second_factors where factor_id = $1', [removed.factor_id]);
+        const commands = Promise.all([cli(rotation, 'app-secret'), cli(rotation, 'app-secret')]);
+        await lockWaits(service);
+        await other.query('commit');
+        return commands;
+      });
+      for (const { code, stdout } of both)
         expect([code, stdout]).toEqual([0, expect.stringContaining('decrypts: 1201.')]);
       await service.rows(`delete from second_factors where name = 'foreign'`);
       expect((await cli(rotation, 'app-secret')).stdout).toMatch(/Remove APP_SECRET_PREVIOUS 86400 s after/);
       const secrets = new FactorSecrets({ APP_SECRET: newSecret, APP_SECRET_PREVIOUS: undefined });
-      const rows = await service.rows<{ factor_id: string; secret: Buffer }>(
-        'select factor_id, secret from second_factors',
-      );
-      const opened = rows.map(({ factor_id, secret }) => [
-        factor_id,
-        secrets.decrypt({ user_id: login.user_id, factor_id }, secret),
-      ]);
-      expect(opened).toEqual([[kept.factor_id, Buffer.from(Secret.fromBase32(kept.secret).bytes)]]);
+      const { user_id } = login;
+      const [row, ...more] = await service.rows<{ secret: Buffer }>('select secret from second_factors');
+      expect(more).toEqual([]);
+      const opened = secrets.decrypt({ user_id, factor_id: kept.factor_id }, row?.secret ?? Buffer.of());
+      expect(opened).toEqual(Buffer.from(Secret.fromBase32(kept.secret).bytes));
     });
   });
 });

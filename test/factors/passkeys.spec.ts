@@ -369,11 +369,11 @@ describe('passkeys', () => {
   });
 
   it('rejects a passkey that did not verify its user', async () => {
-    await device.setUserVerified(false);
+    await device.recognizes(false);
     const asked = await optionsOf(service, '/auth/passkey/options');
     const passkey = await device.get({ ...asked.options, userVerification: 'discouraged' });
     expect(verdict(await login(asked.challenge, passkey))).toEqual(unknown);
-    await device.setUserVerified(true);
+    await device.recognizes(true);
     const { options, challenge } = await enrolment();
     const created = await device.create({ ...options, excludeCredentials: [] });
     const attestation = Buffer.from(created.response['attestationObject'] as string, 'base64url');

@@ -145,10 +145,8 @@ describe('requirements about second factors', () => {
       expect(await secondsAgo(token)).toBeGreaterThan(500);
       const { status, body } = await again(token, { password });
       expect([status, body.token_type, body.expires_in]).toEqual([200, 'Bearer', 600]);
-      expect(await secondsAgo(token)).toBeLessThan(60);
-      const claims = decode(body.access_token);
-      expect(claims).toMatchObject({ sid: session_id, amr: ['pwd'] });
-      expect(Date.now() / 1_000 - Number(claims['auth_time'])).toBeLessThan(60);
+      expect([await secondsAgo(token), await secondsAgo(body.access_token)].filter((age) => age > 60)).toEqual([]);
+      expect(decode(body.access_token)).toMatchObject({ sid: session_id, amr: ['pwd'] });
       expect(await changesOf(service, 'login.reauthenticated', user_id)).toHaveLength(1);
     });
 

@@ -1,4 +1,3 @@
-import { Client } from 'pg';
 import type { LoginAttemptsService } from '../../src/auth/passwords/login-attempts.service';
 import { changesOf } from '../support/events';
 import { password, type TestAnswer, TestService } from '../support/service';
@@ -111,19 +110,14 @@ describe('logins beside other transactions', () => {
     return [{ ...session, events: (await changesOf(service, 'session.ended', session_id)).length }];
   };
 
-  it('ends a session above the limit once when another request ends it meanwhile (S13)', async () => {
+  it.each([
+    ['once when another request ends it meanwhile', `ended_at = now(), ended_reason = 'logout'`, 'logout', 0],
+    ['although it is refreshed meanwhile', 'last_seen_at = now(), refreshed_at = now()', 'replaced', 1],
+  ])('ends a session above the limit %s (S13)', async (_title, change, ended_reason, events) => {
     const { name, user_id, oldest } = await busyUser();
-    const touch = `update sessions set ended_at = now(), ended_reason = 'logout' where session_id = $1`;
+    const touch = `update sessions set ${change} where session_id = $1`;
     expect((await logInBeside(name, touch, oldest.session_id)).status).toBe(200);
-    expect(await endsOf(oldest.session_id)).toEqual([{ ended_reason: 'logout', events: 0 }]);
-    expect(await live(user_id)).toHaveLength(max);
-  });
-
-  it('ends a session above the limit although it is refreshed meanwhile (S13)', async () => {
-    const { name, user_id, oldest } = await busyUser();
-    const touch = `update sessions set last_seen_at = now(), refreshed_at = now() where session_id = $1`;
-    expect((await logInBeside(name, touch, oldest.session_id)).status).toBe(200);
-    expect(await endsOf(oldest.session_id)).toEqual([{ ended_reason: 'replaced', events: 1 }]);
+    expect(await endsOf(oldest.session_id)).toEqual([{ ended_reason, events }]);
     expect(await live(user_id)).toHaveLength(max);
   });
 
@@ -207,31 +201,10 @@ describe('logins beside other transactions', () => {
     }
   });
 
-  const clients: Client[] = [];
-  afterEach(() => Promise.all(clients.splice(0).map((client) => client.end())));
-
   const attempt = (login: string, secret = password) =>
     service.post('/auth/login', { body: { login, password: secret } });
   const counter = async (user_id: string) =>
     (await service.rows('select failures, locked_until, pending from login_attempts where account = $1', [user_id]))[0];
-  /** Runs a statement in a transaction that stays open, until the client ends. */
-  async function hold(statement: string): Promise<Client> {
-    const client = new Client({ connectionString: service.config.DATABASE_URL });
-    clients.push(client);
-    await client.connect();
-    await client.query(`begin; ${statement}`);
-    return client;
-  }
-  const waiting = async (table: string) =>
-    (
-      await service.sql.query(
-        `
-          select 1
-          from pg_stat_activity
-          where datname = current_database() and wait_event_type = 'Lock' and query ilike $1`,
-        [`%${table}%`],
-      )
-    ).rows.length;
   const attempts = () => service.inside<LoginAttemptsService>('LoginAttemptsService');
   const open = async (user_id: string) => {
     const begun = await attempts().begin({ account: user_id, user_id, address: '' });
@@ -250,13 +223,15 @@ describe('logins beside other transactions', () => {
 
   it('counts no right password while the database can neither complete nor close the attempt (L23)', async () => {
     const { name, user_id } = await service.createUser();
-    const user = await hold(`select 1 from users where user_id = '${user_id}' for update`);
-    const logins = Array.from({ length: 4 }, () => attempt(name));
-    // The logins are counted and verified, and wait for the lock of the user.
-    await until(async () => (await waiting('from users')) === 4);
-    const counters = await hold('lock table login_attempts in access exclusive mode');
-    expect((await Promise.all(logins)).map(({ status }) => status)).toEqual([503, 503, 503, 503]);
-    await Promise.all([user, counters].map((client) => client.query('rollback')));
+    const statuses = await inTransaction(service, async (other) => {
+      await other.query('select 1 from users where user_id = $1 for update', [user_id]);
+      const logins = Array.from({ length: 4 }, () => attempt(name));
+      // The logins are counted and verified, and wait for the lock of the user.
+      await lockWaits(service, 4);
+      await other.query('lock table login_attempts in access exclusive mode');
+      return (await Promise.all(logins)).map(({ status }) => status);
+    });
+    expect(statuses).toEqual([503, 503, 503, 503]);
     await until(async () => JSON.stringify((await counter(user_id))?.['pending']) === '{}');
     await age(user_id);
     expect(await counter(user_id)).toMatchObject({ failures: 0, locked_until: null });
@@ -295,40 +270,41 @@ describe('logins beside other transactions', () => {
 
   it('counts every wrong password, even if the database fails after the verification (L18, L23)', async () => {
     const { name, user_id } = await service.createUser();
-    const user = await hold(`select 1 from users where user_id = '${user_id}' for update`);
-    const answers = await Promise.all(Array.from({ length: 4 }, () => attempt(name, wrong)));
-    expect(answers.map(({ status }) => status)).toEqual([401, 401, 401, 401]);
-    await user.query('rollback');
+    await inTransaction(service, async (other) => {
+      await other.query('select 1 from users where user_id = $1 for update', [user_id]);
+      const answers = await Promise.all(Array.from({ length: 4 }, () => attempt(name, wrong)));
+      expect(answers.map(({ status }) => status)).toEqual([401, 401, 401, 401]);
+    });
     await age(user_id);
     expect((await attempt(name, wrong)).status).toBe(401);
     expect((await attempt(name)).status).toBe(429);
   });
 
   it('counts no password that the service could not verify, of a missing user either (L17, L19, L23)', async () => {
-    const login = await service.loginAs();
-    const pass = await hold('lock table credentials in access exclusive mode');
-    const requests = [
-      ['/auth/reauthenticate', { password }],
-      ['/auth/password', { current_password: password, new_password: 'a quite different phrase' }],
-      ['/auth/email', { current_password: password, email: 'new@example.com' }],
-    ] as const;
-    const answers = await Promise.all([
-      ...requests.map(([path, body]) => service.post(path, { body, token: login.token })),
-      // Reads the same tables as a login of an existing user.
-      attempt('no-user-with-this-name'),
-    ]);
-    expect(answers.map(({ status }) => status)).toEqual([503, 503, 503, 503]);
-    await pass.query('rollback');
-    expect(await counter(login.user_id)).toMatchObject({ failures: 0, pending: {} });
+    const { token, user_id } = await service.loginAs();
+    const change = { current_password: password, new_password: 'a quite different phrase' };
+    await inTransaction(service, async (other) => {
+      await other.query('lock table credentials in access exclusive mode');
+      const answers = await Promise.all([
+        service.post('/auth/reauthenticate', { token, body: { password } }),
+        service.post('/auth/password', { token, body: change }),
+        service.post('/auth/email', { token, body: { current_password: password, email: 'new@example.com' } }),
+        // Reads the same tables as a login of an existing user.
+        attempt('no-user-with-this-name'),
+      ]);
+      expect(answers.map(({ status }) => status)).toEqual([503, 503, 503, 503]);
+    });
+    expect(await counter(user_id)).toMatchObject({ failures: 0, pending: {} });
   });
 
   it('rejects locked logins without reading a user, for existing and missing users alike (L22)', async () => {
     const { name, user_id } = await service.createUser();
-    for (const login of [name, 'no-such-user'])
-      for (let failures = 0; failures < 5; failures++) await attempt(login, wrong);
-    for (const table of ['credentials', 'user_logins', 'user_seen', 'second_factors'])
-      await hold(`lock table ${table} in access exclusive mode`);
-    for (const login of [name, 'no-such-user']) expect([login, (await attempt(login)).status]).toEqual([login, 429]);
+    const logins = [name, 'no-such-user'];
+    for (const login of logins) for (let failures = 0; failures < 5; failures++) await attempt(login, wrong);
+    await inTransaction(service, async (other) => {
+      await other.query('lock table credentials, user_logins, user_seen, second_factors in access exclusive mode');
+      for (const login of logins) expect([login, (await attempt(login)).status]).toEqual([login, 429]);
+    });
     expect(await counter(user_id)).toMatchObject({ failures: 5 });
   });
 });

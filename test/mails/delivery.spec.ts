@@ -68,22 +68,6 @@ describe('the delivery of mails', () => {
         [key],
       );
 
-    it('mails the invitation of a new user later if users with the same address used up its limit (E13)', async () => {
-      const email = 'squatted@example.com';
-      await useUp(email);
-      const { status, body } = await create('squatted', email);
-      expect(status).toBe(201);
-      await queueEmpty(service);
-      expect(mailsTo(email)).toHaveLength(1);
-      const [job, ...more] = await delayed(`invitation:${body.user_id}`);
-      expect(more).toEqual([]);
-      expect(job?.seconds).toBeGreaterThan(3_500);
-      expect(job?.seconds).toBeLessThanOrEqual(3_600);
-      await delayEnds();
-      expect(mailsTo(email)).toHaveLength(2);
-      expect((await service.get(`/auth/reset/${mailsTo(email).at(-1)?.token}`)).status).toBe(200);
-    });
-
     it('mails three invitations for all kinds of requests together, with a valid newest link (E13)', async () => {
       const email = 'every-way@example.com';
       const { user_id } = (await create('every-way', email)).body;
@@ -106,7 +90,8 @@ describe('the delivery of mails', () => {
       expect(mailsTo(email)).toHaveLength(3);
       expect((await service.get(`/auth/reset/${newest}`)).status).toBe(200);
       await invite();
-      expect(await delayed(`invitation:${user_id}`)).toHaveLength(1);
+      const [job, ...more] = await delayed(`invitation:${user_id}`);
+      expect([job && job.seconds > 3_500 && job.seconds <= 3_600, more]).toEqual([true, []]);
       await delayEnds();
       expect(mailsTo(email)).toHaveLength(4);
       expect((await service.get(`/auth/reset/${newest}`)).status).toBe(404);
@@ -370,30 +355,16 @@ describe('the delivery of mails', () => {
 
     it('lists and retries only mails to users within the scope of the caller (Z3, Z4)', async () => {
       const mine = await undelivered({ carrier_id: 'c2' });
-      const other = await undelivered({ carrier_id: 'c1' });
-      const system = await undelivered({ user_type: 'system' });
-      await service.rows(
-        `insert into roles (name, user_types, permissions) values ('postmaster', '{system}', '{mail:manage}')`,
-      );
-      const operator = await service.loginAs({ user_type: 'system', roles: ['postmaster'], carrier_scope: ['c2'] });
+      const others = [await undelivered({ carrier_id: 'c1' }), await undelivered({ user_type: 'system' })];
       const { key } = await createKey(service, ['mail:manage'], { carrier_scope: ['c2'] });
-      for (const token of [operator.token, key]) {
-        const visible = (await list('', token)) as { user_id: string; carrier_id: string | null }[];
-        expect(visible.map(({ user_id }) => user_id)).toContain(mine.user_id);
-        expect(visible.filter(({ carrier_id }) => carrier_id !== 'c2')).toEqual([]);
-        for (const { user_id, email, mail_id } of [other, system]) {
-          for (const query of [`user_id=${user_id}`, `recipient=${email}`, `mail_id=${mail_id}`])
-            expect(await list(`${query}&count=exact`, token)).toEqual([]);
-          expect((await retry(mail_id, token)).body).toMatchObject({ status: 404, code: 'mail.not_found' });
-          expect(await list(`mail_id=${mail_id}`)).toMatchObject([{ attempts: 7 }]);
-        }
-        // A mail of its own: after a retry, it is being sent.
-        const own = await undelivered({ carrier_id: 'c2' });
-        expect((await retry(own.mail_id, token)).status).toBe(202);
+      expect(await list('', key)).toMatchObject([{ user_id: mine.user_id, carrier_id: 'c2' }]);
+      for (const { user_id, email, mail_id } of others) {
+        for (const query of [`user_id=${user_id}`, `recipient=${email}`, `mail_id=${mail_id}`])
+          expect(await list(`${query}&count=exact`, key)).toEqual([]);
+        expect((await retry(mail_id, key)).body).toMatchObject({ status: 404, code: 'mail.not_found' });
+        expect(await list(`mail_id=${mail_id}`)).toMatchObject([{ attempts: 7 }]);
       }
-      const auditor = await service.loginAs({ user_type: 'system', roles: ['auditor'] });
-      expect((await service.get('/mail/list', auditor)).status).toBe(403);
-      expect((await retry(mine.mail_id, auditor.token)).status).toBe(403);
+      expect((await retry(mine.mail_id, key)).status).toBe(202);
     });
 
     it('lists mails page by page', async () => {

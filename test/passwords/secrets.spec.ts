@@ -45,34 +45,18 @@ describe('secrets', () => {
       async () => (await service.loginAs()).refresh_token,
       (secret) => service.post('/auth/check-token', { body: { refresh_token: secret } }),
     ],
-  ])('stores the SHA-256 of %s but not the secret, and accepts no other character (O15)', async (_kind, make, use) => {
-    const secret = await make();
-    const stored = await tableContents(service);
-    expect(stored).toContain(createHash('sha256').update(secret).digest('hex'));
-    expect(stored).not.toContain(secret);
-    expect(stored).not.toContain(Buffer.from(secret.replace(/^cik_/, ''), 'base64url').toString('hex'));
-    for (const wrong of wrongOnes(secret, 4)) expect((await use(wrong)).status).toBeGreaterThanOrEqual(400);
-    expect((await use(secret)).status).toBeLessThan(300);
-  });
-
-  it('accepts no cursor, confirm token or code of a refresh token with a wrong character (O15)', async () => {
-    const { token } = service.admin;
-    const { refresh_token } = await service.login(user.name);
-    const cursor = (await service.get('/user/list?per_page=1', { token })).body.next_cursor as string;
-    const { body } = await service.delete(`/user/all?user_id=${user.user_id}&dry_run=true`, { token });
-    const confirm = body.confirm_token as string;
-    // The first 64 characters of a refresh token contain the session id and the secret.
-    for (const refresh of wrongOnes(refresh_token, 64))
-      expect((await service.post('/auth/check-token', { body: { refresh_token: refresh } })).status).toBe(401);
-    for (const text of wrongOnes(cursor, cursor.indexOf('.') + 1))
-      expect((await service.get(`/user/list?per_page=1&cursor=${text}`, { token })).status).toBe(400);
-    for (const text of wrongOnes(confirm, confirm.indexOf('.') + 1)) {
-      const answer = await service.delete(`/user/all?user_id=${user.user_id}&confirm_token=${text}`, { token });
-      expect(answer.status).toBe(400);
-    }
-    expect((await service.get(`/user/list?per_page=1&cursor=${cursor}`, { token })).status).toBe(200);
-    expect((await service.post('/auth/check-token', { body: { refresh_token } })).status).toBe(200);
-  });
+  ])(
+    'stores the SHA-256 of %s but not the secret, and accepts no other character (O15, R21)',
+    async (_kind, make, use) => {
+      const secret = await make();
+      const stored = await tableContents(service);
+      expect(stored).toContain(createHash('sha256').update(secret).digest('hex'));
+      expect(stored).not.toContain(secret);
+      expect(stored).not.toContain(Buffer.from(secret.replace(/^cik_/, ''), 'base64url').toString('hex'));
+      for (const wrong of wrongOnes(secret, 4)) expect((await use(wrong)).status).toBeGreaterThanOrEqual(400);
+      expect((await use(secret)).status).toBeLessThan(300);
+    },
+  );
 
   it('shows no password in responses, audit, mails, tables or logs (P10)', async () => {
     const instance = await ServiceProcess.beside(service, { LOG_LEVEL: 'trace' });
@@ -112,18 +96,9 @@ describe('secrets', () => {
     seen.push(...service.mailbox.mails.map(({ source }) => source), await tableContents(service));
     expect(await instance.stop()).toBe(0);
     expect(instance.output).toContain('"route":"/auth/login"');
-    for (const hidden of [
-      first,
-      second,
-      third,
-      short,
-      wrong,
-      mail.token ?? '-',
-      login.body.access_token,
-      login.body.refresh_token,
-    ]) {
+    const { access_token, refresh_token } = login.body;
+    for (const hidden of [first, second, third, short, wrong, mail.token ?? '-', access_token, refresh_token])
       expect(instance.output).not.toContain(hidden);
-    }
     for (const hidden of [first, second, third, wrong]) expect(seen.join('\n')).not.toContain(hidden);
   });
 

@@ -1,8 +1,8 @@
-import { connect } from 'node:net';
 import type { MailerService } from '@nestjs-modules/mailer';
 import { endMailLimits, mailedResetToken, queueEmpty, visibleResponse } from '../support/links';
 import { inTransaction } from '../support/locks';
 import { Mailbox, type ReceivedMail } from '../support/mailbox';
+import { rawRequest } from '../support/raw-request';
 import { password, type TestAnswer, TestService } from '../support/service';
 import { until } from '../support/until';
 
@@ -87,6 +87,14 @@ describe('requests for a reset link', () => {
   });
 
   describe('in the background', () => {
+    /** Delays new jobs, until the function is dropped. */
+    const holdJobs = () =>
+      service.rows(`
+        create function hold_job() returns trigger language plpgsql as
+          'begin new.run_at := now() + interval ''1 hour''; return new; end';
+        create trigger hold_job before insert on graphile_worker._private_jobs
+          for each row execute function hold_job()`);
+
     it('handles requests at a random moment of three seconds (L31)', async () => {
       await service.rows(`
         create table delays (delay float8);
@@ -112,14 +120,11 @@ describe('requests for a reset link', () => {
     it('mails the links before the invitations of an import that are due (B31)', async () => {
       await service.rows(`
         create table ended (place serial, mail text);
-        create function hold_job() returns trigger language plpgsql as
-          'begin new.run_at := now() + interval ''1 hour''; return new; end';
         create function note_end() returns trigger language plpgsql as
           'begin insert into ended (mail) values (old.payload ->> ''mail''); return null; end';
-        create trigger hold_job before insert on graphile_worker._private_jobs
-          for each row execute function hold_job();
         create trigger note_end after delete on graphile_worker._private_jobs
           for each row execute function note_end()`);
+      await holdJobs();
       const rows = Array.from({ length: 30 }, (_, index) => `carrier,c1,new${index},new${index}@example.com`);
       const headers = { 'content-type': 'text/csv' };
       const body = ['user_type,carrier_id,name,email', ...rows].join('\n');
@@ -127,7 +132,7 @@ describe('requests for a reset link', () => {
       expect((await service.post('/user/import?invite=true', { token, headers, body })).body.changed).toBe(30);
       await ask(known);
       await service.rows(`
-        drop trigger hold_job on graphile_worker._private_jobs;
+        drop function hold_job cascade;
         update graphile_worker._private_jobs
         set run_at = now() - case payload ->> 'mail' when 'invitation' then 60 else 0 end * interval '1 second'`);
       await queueEmpty(service);
@@ -156,12 +161,9 @@ describe('requests for a reset link', () => {
     it('renders no mails for unknown addresses beyond a limit per second, but mails all links (L31)', async () => {
       const requests = 100;
       await limits().set({ imitationsPerSecond: 1 });
-      await service.rows(`
-        create function hold() returns trigger language plpgsql as
-          'begin new.run_at := now() + interval ''1 hour''; return new; end';
-        create trigger hold before insert on graphile_worker._private_jobs for each row execute function hold()`);
+      await holdJobs();
       await ask('unknown@example.com');
-      await service.rows('drop trigger hold on graphile_worker._private_jobs');
+      await service.rows('drop function hold_job cascade');
       await service.rows(
         `
           insert into graphile_worker._private_jobs (task_id, payload)
@@ -209,21 +211,9 @@ describe('requests for a reset link', () => {
     /** Sends raw bytes, as from another client, and returns the raw response. */
     function exchange(...head: string[]): Promise<string> {
       const body = JSON.stringify({ email: known });
-      const lines = [
-        ...head,
-        `X-Forwarded-For: ${anotherClient()}`,
-        'Content-Type: application/json',
-        `Content-Length: ${body.length}`,
-        'Connection: close',
-        '',
-        body,
-      ];
-      return new Promise((resolve, reject) => {
-        const socket = connect(service.port, '127.0.0.1', () => socket.write(lines.join('\r\n')));
-        let answer = '';
-        socket.on('data', (chunk) => (answer += chunk.toString()));
-        socket.on('error', reject).on('close', () => resolve(answer));
-      });
+      const headers = ['Content-Type: application/json', `Content-Length: ${body.length}`, 'Connection: close'];
+      const lines = [...head, `X-Forwarded-For: ${anotherClient()}`, ...headers, '', body];
+      return rawRequest(service.port, lines.join('\r\n'), 60_000);
     }
 
     async function expectCleanMail(): Promise<string> {

@@ -5,17 +5,22 @@ import type { TestService } from './service';
 
 /** Returns the rows of the access matrix about second factors. */
 export function factorRows(service: () => TestService): Record<string, MatrixRow> {
-  const own = (
-    send: (cell: Cell) => ReturnType<MatrixRow['send']>,
-    status: string,
-    needsMailCode = false,
-  ): MatrixRow => ({
-    permission: null,
-    duringEnrollment: true,
-    related: ['own'],
-    send,
-    // The first factor of a user who must enrol needs a mailed code.
-    expected: ({ mustEnroll }) => (mustEnroll && needsMailCode ? '403 auth.mail_code_required' : status),
+  const send =
+    (request: string, body?: object) =>
+    ({ login: { token }, target: { user_id } }: Cell) => {
+      const [method = '', path = ''] = request.split(' ');
+      return service().send(method, path.replace('{user_id}', user_id), { token, body });
+    };
+  /** Returns the row of a request about the own user. */
+  const own = (request: string, status: string, body?: object, needsMailCode = false): Record<string, MatrixRow> => ({
+    [request]: {
+      permission: null,
+      duringEnrollment: true,
+      related: ['own'],
+      send: send(request, body),
+      // The first factor of a user who must enrol needs a mailed code.
+      expected: ({ mustEnroll }) => (mustEnroll && needsMailCode ? '403 auth.mail_code_required' : status),
+    },
   });
   /** Inserts an unconfirmed factor, which has no effect on the user. */
   const factorOf = async (user_id: string) => {
@@ -48,34 +53,13 @@ export function factorRows(service: () => TestService): Record<string, MatrixRow
     },
   });
   return {
-    'GET /auth/factor/list': own(({ login }) => service().get('/auth/factor/list', login), '200'),
-    'POST /auth/factor/totp': own(
-      ({ login: { token } }) => service().post('/auth/factor/totp', { token, body: {} }),
-      '201',
-      true,
-    ),
-    'POST /auth/factor/totp/confirm': own(
-      ({ login: { token } }) =>
-        service().post('/auth/factor/totp/confirm', { token, body: { factor_id: randomUUID(), code: '123456' } }),
-      '404 factor.not_found',
-    ),
-    'POST /auth/factor/passkey/options': own(
-      ({ login }) => service().post('/auth/factor/passkey/options', login),
-      '200',
-      true,
-    ),
-    'POST /auth/factor/passkey': own(({ login: { token } }) => {
-      const body = { name: 'matrix', challenge: 'x', passkey: {} };
-      return service().post('/auth/factor/passkey', { token, body });
-    }, '400 request.invalid'),
-    'POST /auth/reauthenticate/options': own(
-      ({ login }) => service().post('/auth/reauthenticate/options', login),
-      '200',
-    ),
-    'POST /auth/factor/recovery-codes': own(
-      ({ login }) => service().post('/auth/factor/recovery-codes', login),
-      '404 factor.not_found',
-    ),
+    ...own('GET /auth/factor/list', '200'),
+    ...own('POST /auth/factor/totp', '201', {}, true),
+    ...own('POST /auth/factor/totp/confirm', '404 factor.not_found', { factor_id: randomUUID(), code: '123456' }),
+    ...own('POST /auth/factor/passkey/options', '200', undefined, true),
+    ...own('POST /auth/factor/passkey', '400 request.invalid', { name: 'matrix', challenge: 'x', passkey: {} }),
+    ...own('POST /auth/reauthenticate/options', '200'),
+    ...own('POST /auth/factor/recovery-codes', '404 factor.not_found'),
     'PATCH /auth/factor/{factor_id}': ofOwner('200', async ({ login: { token }, target }) =>
       service().patch(await factorOf(target.user_id), { token, body: { name: 'renamed' } }),
     ),
@@ -85,18 +69,14 @@ export function factorRows(service: () => TestService): Record<string, MatrixRow
     'GET /user/{user_id}/factor/list': {
       permission: 'user:read',
       related: relations,
-      send: ({ login, target }) => service().get(`/user/${target.user_id}/factor/list`, login),
+      send: send('GET /user/{user_id}/factor/list'),
       expected: ({ sees }) => (sees ? '200' : '404 user.not_found'),
     },
     'POST /user/{user_id}/secure': {
-      ...ofOther('200', ({ login: { token }, target }) =>
-        service().post(`/user/${target.user_id}/secure`, { token, body: { factors: 'keep', keys: 'keep' } }),
-      ),
+      ...ofOther('200', send('POST /user/{user_id}/secure', { factors: 'keep', keys: 'keep' })),
       permission: 'user:update',
     },
-    'DELETE /user/{user_id}/factor/all': ofOther('204', ({ login, target }) =>
-      service().delete(`/user/${target.user_id}/factor/all`, login),
-    ),
+    'DELETE /user/{user_id}/factor/all': ofOther('204', send('DELETE /user/{user_id}/factor/all')),
     'DELETE /user/{user_id}/factor/{factor_id}': ofOther('404 factor.not_found', async ({ login, target }) => {
       const path = (await factorOf(target.user_id)).replace('/auth', `/user/${target.user_id}`);
       return service().delete(path, login);

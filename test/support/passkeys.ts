@@ -1,6 +1,6 @@
-import type { Browser, CDPSession, Page } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import type { TestAnswer, TestLogin, TestRequest, TestService } from './service';
-import { addAuthenticator } from './virtual-device';
+import { VirtualDevice } from './virtual-device';
 
 /** The result of `navigator.credentials.create()` or `get()` as a browser serializes it. */
 export type PasskeyJson = Record<string, unknown> & { id: string; response: Record<string, unknown> };
@@ -34,19 +34,12 @@ const html = `<!doctype html>
  * A real page on an origin of the service, and a virtual authenticator that keeps passkeys.
  * The page serializes options and results exactly as a portal does.
  */
-export class PasskeyBrowser {
-  private constructor(
-    readonly page: Page,
-    private readonly cdp: CDPSession,
-    private readonly authenticatorId: string,
-  ) {}
-
+export class PasskeyBrowser extends VirtualDevice {
   static async open(browser: Browser, origin = passkeyOrigin, backupEligible = false): Promise<PasskeyBrowser> {
     const page = await (await browser.newContext()).newPage();
     await page.route(`${origin}/**`, (route) => route.fulfill({ contentType: 'text/html', body: html }));
     await page.goto(`${origin}/login`);
-    const { cdp, authenticatorId } = await addAuthenticator(page, backupEligible);
-    return new PasskeyBrowser(page, cdp, authenticatorId);
+    return new PasskeyBrowser(page, ...(await VirtualDevice.authenticatorOf(page, backupEligible)));
   }
 
   async close(): Promise<void> {
@@ -85,11 +78,6 @@ export class PasskeyBrowser {
       authenticatorId,
       credential: { ...credential, signCount } as never,
     });
-  }
-
-  /** Lets the verification of the user, for example by fingerprint, succeed or fail. */
-  async setUserVerified(isUserVerified: boolean): Promise<void> {
-    await this.cdp.send('WebAuthn.setUserVerified', { authenticatorId: this.authenticatorId, isUserVerified });
   }
 }
 

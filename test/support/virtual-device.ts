@@ -1,43 +1,36 @@
 import type { CDPSession, Page } from 'playwright-core';
 import type { TestLogin, TestService } from './service';
 
-/** A virtual authenticator of a page. */
-export interface PageAuthenticator {
-  cdp: CDPSession;
-  authenticatorId: string;
-}
-
-/** Adds an authenticator to a page, which verifies its user and confirms every request. */
-export async function addAuthenticator(page: Page, backupEligible = false): Promise<PageAuthenticator> {
-  const cdp = await page.context().newCDPSession(page);
-  await cdp.send('WebAuthn.enable');
-  const { authenticatorId } = await cdp.send('WebAuthn.addVirtualAuthenticator', {
-    options: {
-      protocol: 'ctap2',
-      transport: 'internal',
-      hasResidentKey: true,
-      hasUserVerification: true,
-      isUserVerified: true,
-      automaticPresenceSimulation: true,
-      defaultBackupEligibility: backupEligible,
-      defaultBackupState: backupEligible,
-    },
-  });
-  return { cdp, authenticatorId };
-}
-
 /** A device with passkeys, attached to a page. */
 export class VirtualDevice {
-  private constructor(
-    private readonly page: Page,
-    private readonly cdp: CDPSession,
-    private readonly authenticatorId: string,
+  protected constructor(
+    readonly page: Page,
+    protected readonly cdp: CDPSession,
+    protected readonly authenticatorId: string,
   ) {}
 
   /** Attaches a device that confirms every request. */
   static async attach(page: Page): Promise<VirtualDevice> {
-    const { cdp, authenticatorId } = await addAuthenticator(page);
-    return new VirtualDevice(page, cdp, authenticatorId);
+    return new VirtualDevice(page, ...(await VirtualDevice.authenticatorOf(page)));
+  }
+
+  /** Adds an authenticator to a page, which verifies its user and confirms every request. */
+  protected static async authenticatorOf(page: Page, backupEligible = false): Promise<[CDPSession, string]> {
+    const cdp = await page.context().newCDPSession(page);
+    await cdp.send('WebAuthn.enable');
+    const { authenticatorId } = await cdp.send('WebAuthn.addVirtualAuthenticator', {
+      options: {
+        protocol: 'ctap2',
+        transport: 'internal',
+        hasResidentKey: true,
+        hasUserVerification: true,
+        isUserVerified: true,
+        automaticPresenceSimulation: true,
+        defaultBackupEligibility: backupEligible,
+        defaultBackupState: backupEligible,
+      },
+    });
+    return [cdp, authenticatorId];
   }
 
   /** Adds a passkey of a user over the API. */
