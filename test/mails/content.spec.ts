@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Actor } from '../../src/access/actor';
 import type { SecurityMailsService } from '../../src/users/mails/security-mails.service';
@@ -152,8 +152,10 @@ describe('mails', () => {
       people.map((names, index) => allMails({ ...names, locale: index % 2 === 0 ? 'en' : 'de' }, index)),
     );
     expect(mails.flat()).toHaveLength(people.length * 5);
-    for (const mail of mails.flat()) {
-      const text = decoded(mail.source);
+    for (const { source } of mails.flat()) {
+      const text = Object.values(partsOf(source))
+        .join('\n')
+        .replace(/<!doctype[^>]*>/i, '');
       expect(text).not.toContain(evaluated);
       expect(text).not.toContain('evil');
       expect(text).not.toMatch(/\{\{|\$\{|<%|\{link\}|\{token\}|\[object|undefined/);
@@ -166,8 +168,7 @@ describe('mails', () => {
   it('offers no link to a login name, carrier or user agent that looks like an address (I17)', async () => {
     const names = { name: 'www.evil.test', carrier_id: 'ftp.evil.test', first_name: 'evil.test/9 (evil.test)' };
     const mails = await allMails(names, 99);
-    for (const { source } of mails) {
-      const [text = '', html = ''] = Buffer.from(decoded(source), 'latin1').toString().split('<html ');
+    for (const { text, html } of mails.map(({ source }) => partsOf(source))) {
       expect(text).toContain('www.\u200cevil.\u200ctest');
       expect(text).not.toMatch(/evil\.test/);
       expect(html).toContain('www.evil.test');
@@ -184,8 +185,9 @@ describe('mails', () => {
       await invite({ email });
       const mail = await service.mailbox.take(email);
       expect(mail.to).toEqual([email]);
-      expect(decoded(mail.source)).not.toContain(evaluated);
-      expect(tokenOf(partsOf(mail.source).text)).not.toBe('');
+      const { text, html } = partsOf(mail.source);
+      expect(text + html).not.toContain(evaluated);
+      expect(tokenOf(text)).not.toBe('');
     }
   });
 
@@ -209,6 +211,15 @@ describe('mails', () => {
       'The right password',
       'Das richtige Passwort',
     ],
+    [
+      'enrollment-code',
+      async (to, id) => {
+        await service.rows('insert into enrollment_codes (user_id) values ($1)', [id]);
+        await to.enrollmentCode(caller, id);
+      },
+      'expires in 15 minutes',
+      '15 Minuten',
+    ],
     ['new-address-login', (to, id) => to.newAddressLogin(caller, id), 'a new address', 'einer neuen Adresse'],
   ];
 
@@ -219,7 +230,7 @@ describe('mails', () => {
     const mail = await take(english.email);
     expectWellMade(mail, 'en', linkIn(mail.text));
     expectWords(mail, [en, `Login name: ${english.name}`]);
-    expect(mail.text).toMatch(/^If (you|this) /m);
+    expect(mail.text).toMatch(/\bIf\s(you|this)\s/);
     expect(mail.text).toMatch(/^Time: \d+ \S+ \d{4} at \d\d:\d\d:\d\d (GMT\+9|JST)\r?$/m);
     expect(mail.text).toMatch(/^IP address: 192\.0\.2\.7\r?\nDevice: Firefox 131, Linux\r?$/m);
     const german = await service.createUser({ locale: 'de-AT', timezone: 'Europe/Vienna' });
@@ -227,7 +238,7 @@ describe('mails', () => {
     const post = await take(german.email);
     expectWellMade(post, 'de', linkIn(post.text));
     expectWords(post, [de]);
-    expect(post.text).toMatch(/^Falls Sie /m);
+    expect(post.text).toMatch(/\bFalls\sSie\s/);
   });
 
   it('contains nothing of a user agent but known names (I17)', async () => {
@@ -266,22 +277,6 @@ describe('mails', () => {
       expect(text).toMatch(/^IP address: 192\.0\.2\.7\r?\nDevice: Firefox 131, Linux\r?$/m);
     expect(byOther.text).toContain('Changed by: an administrator');
     expect(byOther.text + byOther.html).not.toMatch(/192\.0\.2\.7|Firefox/);
-  });
-
-  it('sends a code of eight digits to a user who requested one', async () => {
-    const [english, german] = [await service.createUser(), await service.createUser({ locale: 'de' })];
-    const none = await service.createUser();
-    const requested = 'insert into enrollment_codes (user_id) values ($1), ($2)';
-    await service.rows(requested, [english.user_id, german.user_id]);
-    for (const { user_id } of [none, english, german]) await mails().enrollmentCode(caller, user_id);
-    const [mail, post] = [await take(english.email), await take(german.email)];
-    expectWellMade(mail, 'en', linkIn(mail.text));
-    expectWords(mail, ['Your code to set up a second factor', 'expires in 15 minutes', 'If you did not log in']);
-    expectWellMade(post, 'de', linkIn(post.text));
-    expectWords(post, ['Ihr Code für den zweiten Faktor', '15 Minuten', 'Falls Sie sich nicht angemeldet haben']);
-    const codes = [mail, post].map(({ text }) => /^\d{8}\r?$/m.exec(text)?.[0].trim() ?? '');
-    expect(new Set([...codes, ''])).toHaveProperty('size', 3);
-    expect(await mailsTo(none.email)).toEqual([]);
   });
 
   it('mails a user about a copied passkey at most five times a day (E13)', async () => {
@@ -350,26 +345,18 @@ describe('mails', () => {
       expect(await mailsTo(email)).toHaveLength(1);
     });
 
-    it('is mailed again after 30 days, and if the counter of the address was removed', async () => {
+    it('is mailed once for an IPv6 network, again after 30 days, and not for wrong passwords', async () => {
       const { name, email, user_id } = await user();
-      await service.rows(`update login_attempts set known_until = now() where account = $1 and address = $2`, [
-        user_id,
-        home,
-      ]);
-      expect(await login(name, home)).toBe(200);
-      expect(await mailsTo(email)).toHaveLength(1);
-      await service.rows('delete from login_attempts where account = $1', [user_id]);
-      expect(await login(name, home)).toBe(200);
-      expect(await mailsTo(email)).toHaveLength(2);
-    });
-
-    it('is mailed once for the addresses of one IPv6 network, and not for wrong passwords', async () => {
-      const { name, email } = await user();
       expect(await login(name, '2001:db8:0:1::1')).toBe(200);
       expect(await login(name, '2001:db8:0:1:ffff::2')).toBe(200);
-      expect(await mailsTo(email)).toHaveLength(1);
       expect(await login(name, away, 'a wrong password')).toBe(401);
       expect(await mailsTo(email)).toHaveLength(1);
+      await service.rows('update login_attempts set known_until = now() where account = $1', [user_id]);
+      expect(await login(name, home)).toBe(200);
+      expect(await mailsTo(email)).toHaveLength(2);
+      await service.rows('delete from login_attempts where account = $1', [user_id]);
+      expect(await login(name, home)).toBe(200);
+      expect(await mailsTo(email)).toHaveLength(3);
     });
 
     it('is mailed once if the same address logs in several times at once', async () => {
@@ -443,14 +430,19 @@ describe('mails', () => {
       expect(await left(user_id)).toBe(0);
     });
 
-    it('is mailed once a day, for any number of challenges (E13)', async () => {
+    it('is mailed once a day, for more challenges than a batch holds (E13)', async () => {
       const { user_id, email } = await service.createUser();
-      for (let i = 0; i < 5; i++) await challenge(user_id, '6 minutes', `198.51.100.${i}`);
+      await service.rows(
+        `insert into login_challenges (challenge_hash, user_id, counter_address, expires_at)
+         select sha256(i::text::bytea), $1, '', now() - i * interval '1 second' from generate_series(1, 2500) i`,
+        [user_id],
+      );
       await expire();
+      expect(await left(user_id)).toBe(0);
       await challenge(user_id, '6 minutes');
       await expire();
       expect(received(email)).toHaveLength(1);
-      expect(await left(user_id)).toBe(0);
+      expect(partsOf(received(email)[0]?.source ?? '').text).toContain('IP address: unknown');
       await service.rows(`update rate_limits set ends_at = now() - interval '1 second'`);
       await challenge(user_id, '6 minutes');
       await expire();
@@ -475,50 +467,33 @@ describe('mails', () => {
       expect([...received(waiting.email), ...received(restarted.email)]).toEqual([]);
     });
 
-    it('is mailed even if the attacker keeps asking for challenges, or uses one up with wrong codes (M3)', async () => {
-      const [user, guessed] = [await service.createUser(), await service.createUser()];
-      const app = await Authenticator.enrol(rows, user.user_id);
-      for (let i = 0; i < 6; i++) await firstStep(post, user.name, caller.ip);
-      await expire();
-      expect(await left(user.user_id)).toBe(5);
-      expect(received(user.email)).toHaveLength(1);
-      await Authenticator.enrol(rows, guessed.user_id);
-      const body = { challenge: await firstStep(post, guessed.name, caller.ip), code: app.wrongCode() };
-      for (let i = 0; i < 5; i++) expect((await post('/auth/second-factor', { body })).status).toBe(401);
-      await service.rows('update login_challenges set expires_at = now() where user_id = $1', [guessed.user_id]);
-      await expire();
-      expect(received(guessed.email)).toHaveLength(1);
-    });
-
-    it('is mailed although the attacker gets the challenge rejected from another address (R24)', async () => {
-      const { user_id, email, name } = await service.createUser({ allowed_ips: ['192.0.2.0/24'] });
-      await Authenticator.enrol(rows, user_id);
-      const body = { challenge: await firstStep(post, name, caller.ip), recovery_code: 'A'.repeat(24) };
+    it('is mailed even if the attacker asks for many challenges or gets one rejected (R24, M3)', async () => {
+      const [asking, guessing] = [await service.createUser(), await service.createUser()];
+      const elsewhere = await service.createUser({ allowed_ips: ['192.0.2.0/24'] });
+      const users = [asking, guessing, elsewhere];
+      const app = await Authenticator.enrol(rows, asking.user_id);
+      for (const { user_id } of [guessing, elsewhere]) await Authenticator.enrol(rows, user_id);
+      for (let i = 0; i < 6; i++) await firstStep(post, asking.name, caller.ip);
+      const wrong = { challenge: await firstStep(post, guessing.name, caller.ip), code: app.wrongCode() };
+      for (let i = 0; i < 5; i++) expect((await post('/auth/second-factor', { body: wrong })).status).toBe(401);
+      const body = { challenge: await firstStep(post, elsewhere.name, caller.ip), recovery_code: 'A'.repeat(24) };
       const rejected = await post('/auth/second-factor', { body, ip: '198.51.100.9' });
       expect(rejected.body.code).toBe('auth.challenge_invalid');
+      await service.rows('update login_challenges set expires_at = now() where user_id = $1', [guessing.user_id]);
       await expire();
-      expect(received(email)).toHaveLength(1);
-      expect(await left(user_id)).toBe(0);
-    });
-
-    it('expires more challenges than a batch holds, and mails each user once', async () => {
-      const { user_id, email } = await service.createUser();
-      await service.rows(
-        `insert into login_challenges (challenge_hash, user_id, counter_address, expires_at)
-         select sha256(i::text::bytea), $1, '', now() - i * interval '1 second'
-         from generate_series(1, 2500) i`,
-        [user_id],
-      );
-      await expire();
-      expect(await left(user_id)).toBe(0);
-      expect(received(email)).toHaveLength(1);
-      expect(partsOf(received(email)[0]?.source ?? '').text).toContain('IP address: unknown');
+      expect(users.map(({ email }) => received(email).length)).toEqual([1, 1, 1]);
+      expect([await left(asking.user_id), await left(elsewhere.user_id)]).toEqual([5, 0]);
     });
   });
 
   describe('without a mail server', () => {
     let service: TestService;
     let outbox: string;
+    const files = () => (existsSync(outbox) ? readdirSync(outbox) : []);
+    const content = () =>
+      files()
+        .map((name) => readFileSync(join(outbox, name), 'utf8'))
+        .join('\n');
     const invite = (fields: object = {}) =>
       service.createUser({ password: undefined, must_change_password: undefined, ...fields });
     beforeAll(async () => {
@@ -527,10 +502,11 @@ describe('mails', () => {
     });
     afterAll(() => service.close());
 
-    it('writes mails into the outbox, which only its owner can read (R21)', async () => {
+    it('writes an outbox that only its owner can read, without mails to reserved domains (R18, R21)', async () => {
+      const unreachable = await invite({ email: 'x@carrier-identity.invalid' });
       const user = await invite({ locale: 'de' });
-      await until(async () => allIn(outbox).includes('</html>'));
-      const [file = ''] = filesIn(outbox);
+      await until(() => content().includes('</html>'));
+      const [file = ''] = files();
       expect(file).toMatch(/^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z-invitation-[0-9a-f-]{36}\.eml$/);
       expect([statSync(outbox).mode & 0o777, statSync(join(outbox, file)).mode & 0o777]).toEqual([0o700, 0o600]);
       const source = readFileSync(join(outbox, file), 'utf8');
@@ -541,14 +517,8 @@ describe('mails', () => {
       expect((await service.post(`/auth/reset/${token}`, { body: { password } })).status).toBe(204);
       expect((await service.login(user.email)).user_id).toBe(user.user_id);
       await service.post('/auth/reset_email', { body: { email: user.email } });
-      await until(async () => filesIn(outbox).some((name) => name.includes('-reset-')));
-    });
-
-    it('writes no mail to an address of a reserved domain (R18)', async () => {
-      const unreachable = await invite({ email: 'x@carrier-identity.invalid' });
-      const reachable = await invite();
-      await until(async () => allIn(outbox).includes(reachable.email));
-      expect(allIn(outbox)).not.toContain(unreachable.email);
+      await until(() => files().some((name) => name.includes('-reset-')));
+      expect(content()).not.toContain(unreachable.email);
     });
   });
 });
@@ -559,29 +529,4 @@ function expectWords({ text, html }: MailParts, words: string[]): void {
   const shown = html.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ');
   for (const word of words) expect(shown).toContain(word);
   for (const word of words.filter((one) => !subject.includes(one))) expect(text.replace(/\s+/g, ' ')).toContain(word);
-}
-
-function filesIn(directory: string): string[] {
-  try {
-    return readdirSync(directory);
-  } catch {
-    return [];
-  }
-}
-
-function allIn(directory: string): string {
-  return filesIn(directory)
-    .map((name) => readFileSync(join(directory, name), 'utf8'))
-    .join('\n');
-}
-
-/** Decodes the parts and header words of a message. */
-function decoded(source: string): string {
-  const parts = source
-    .split(/\r\n\r\n/)
-    .map((part) => (/^[A-Za-z0-9+/=\r\n]{40,}$/.test(part) ? Buffer.from(part, 'base64').toString() : part));
-  const bytes = parts
-    .join('\n\n')
-    .replace(/=([0-9A-F]{2})/g, (_match, hex: string) => String.fromCharCode(parseInt(hex, 16)));
-  return bytes.replace(/<!doctype[^>]*>/gi, '');
 }

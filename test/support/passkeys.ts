@@ -13,7 +13,7 @@ export interface VirtualCredential {
 }
 
 /** Origin of the default `PUBLIC_URL` of tests. */
-export const passkeyOrigin = 'http://localhost:3000';
+const passkeyOrigin = 'http://localhost:3000';
 
 /** A page of a portal. Its scripts convert options and results between JSON and WebAuthn. */
 const html = `<!doctype html>
