@@ -371,11 +371,11 @@ describe('the delivery of mails', () => {
       const ids = [(await undelivered()).mail_id, (await undelivered()).mail_id, (await undelivered()).mail_id];
       for (const order_by of ['created_at', 'next_attempt_at']) {
         const found: string[] = [];
-        for (let cursor: string | null = ''; cursor !== null;) {
-          const query = `mail_id_in=${ids.join()}&order_by=${order_by}&order_dir=asc&per_page=1${cursor}`;
-          const { items, next_cursor } = (await service.get(`/mail/list?${query}`, service.admin)).body;
-          found.push(...items.map(({ mail_id }: { mail_id: string }) => mail_id));
-          cursor = next_cursor === null ? null : `&cursor=${next_cursor}`;
+        const query = `mail_id_in=${ids.join()}&order_by=${order_by}&order_dir=asc&per_page=1`;
+        for (let [cursor, hasMore] = ['', true]; hasMore;) {
+          const { body } = await service.get(`/mail/list?${query}${cursor}`, service.admin);
+          found.push(...body.items.map(({ mail_id }: { mail_id: string }) => mail_id));
+          [cursor, hasMore] = [`&cursor=${body.next_cursor}`, body.next_cursor !== null];
         }
         expect([order_by, found]).toEqual([order_by, ids]);
       }
