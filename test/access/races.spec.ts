@@ -1,10 +1,13 @@
 import { advisoryLocks } from '../../src/platform/advisory-locks';
 import { importRows } from '../support/imports';
 import { lockWaits } from '../support/locks';
+import { accessTokenOf, addLogins, type MadeLogin } from '../support/made-logins';
 import { addManyUsers } from '../support/many-users';
 import { password, type TestAnswer, type TestLogin, TestService } from '../support/service';
 
 type Request = () => Promise<TestAnswer>;
+type By = Pick<TestLogin, 'token'>;
+type Admin = By & { user_id: string };
 
 /** A way to remove an administrator: method, query and body. */
 type Way = [method: string, query: string, body?: object];
@@ -39,7 +42,7 @@ describe('access that changes', () => {
 
   const loginAs = (role: string) => service.loginAs({ user_type: 'system', roles: [role] });
   const rowOf = async (user_id: string) => (await service.rows('select * from users where user_id = $1', [user_id]))[0];
-  const send = ({ token }: TestLogin, { user_id }: { user_id: string }, [method, query, body]: Way) =>
+  const send = ({ token }: By, { user_id }: { user_id: string }, [method, query, body]: Way) =>
     service.send(method, `/user/${user_id}${query}`, { token, body });
   const serverErrors = (answers: TestAnswer[]) => answers.filter(({ status }) => status >= 500);
 
@@ -73,6 +76,13 @@ describe('access that changes', () => {
     beforeEach(restoreAdmin);
     afterAll(restoreAdmin);
 
+    /** Inserts an administrator without hashing a password. */
+    const insertAdmin = async (role: string): Promise<Admin> => {
+      const prefix = `${role}-${++inserted}-`;
+      const [made] = await addLogins(service, 1, { prefix, user_type: 'system', roles: [role] });
+      return { user_id: String(made?.user_id), token: await accessTokenOf(service, made as MadeLogin) };
+    };
+    let inserted = 0;
     const add = (fields: Record<string, unknown> = {}) =>
       service.createUser({ user_type: 'system', roles: ['administrator'], ...fields });
     /** Removes the roles of all other administrators. */
@@ -92,7 +102,7 @@ describe('access that changes', () => {
             from credentials c
             where c.user_id = users.user_id and (expires_at is null or expires_at > now())
           )`);
-    const empty = ({ token }: TestLogin, role: string) =>
+    const empty = ({ token }: By, role: string) =>
       service.patch(`/role/${role}`, { token, body: { permissions: ['audit:read'] } });
     const fillRoles = () =>
       service.rows(`update roles set permissions = '{audit:read,*}' where name in ('owner-a', 'owner-b')`);
@@ -137,14 +147,14 @@ describe('access that changes', () => {
       });
 
       it('is kept if a filter matches both administrators, also with different roles (Z14)', async () => {
-        const other = await loginAs('owner-a');
+        const other = await insertAdmin('owner-a');
         const { body } = await service.delete(`/user/all?user_id_in=${admin.user_id},${other.user_id}`, deputy);
         expect(body).toMatchObject({ changed: 1, skipped: [{ reason: 'user.last_administrator' }] });
         expect(await administrators()).toEqual([{ user_id: body.skipped[0].user_id }]);
       });
 
       it('is kept if a change removes * from the role: it is rejected without an event (Z14)', async () => {
-        const owner = await loginAs('owner-a');
+        const owner = await insertAdmin('owner-a');
         await keepOnly(owner);
         const { status, body } = await empty(owner, 'owner-a');
         expect([status, body.code]).toEqual([409, 'user.last_administrator']);
@@ -164,10 +174,10 @@ describe('access that changes', () => {
     });
 
     describe('beside a second administrator', () => {
-      let first: TestLogin;
-      let second: TestLogin;
+      let first: Admin;
+      let second: Admin;
       beforeEach(async () => {
-        [first, second] = [await loginAs('owner-a'), await loginAs('owner-b')];
+        [first, second] = [await insertAdmin('owner-a'), await insertAdmin('owner-b')];
         await keepOnly(first, second);
       });
       afterEach(fillRoles);
@@ -176,7 +186,10 @@ describe('access that changes', () => {
       const race = (...requests: Request[]) =>
         whileOpen([['select pg_advisory_xact_lock($1)', advisoryLocks.administrators]], requests);
 
-      it.each(Object.entries(ways))('keeps one if both are %s by each other and a third (Z15)', async (_, way) => {
+      const different = Object.entries(ways).filter(([title]) =>
+        ['deleted', 'disabled', 'demoted', 'scoped'].includes(title),
+      );
+      it.each(different)('keeps one if both are %s by each other and a third (Z15)', async (_, way) => {
         const answers = await race(
           () => send(first, second, way),
           () => send(second, first, way),
@@ -189,7 +202,7 @@ describe('access that changes', () => {
 
       it('keeps one if concurrent bulk and single requests remove both in several ways (Z15)', async () => {
         const all = `/user/all?user_id_in=${first.user_id},${second.user_id}`;
-        const patch = ({ token }: TestLogin, body: object) => service.patch(all, { token, body });
+        const patch = ({ token }: By, body: object) => service.patch(all, { token, body });
         const answers = await race(
           () => service.delete(all, deputy),
           () => patch(first, { status: 'disabled' }),
@@ -233,7 +246,7 @@ describe('access that changes', () => {
         let [taken, step] = [false, 0];
         const late: number[] = [];
         const loop = async () => {
-          while (late.length < 10) {
+          while (late.length < 4) {
             const after = taken;
             const answer = await send(stale, victim, ['PATCH', '', { attributes: { step: ++step } }]);
             if (after) late.push(answer.status);
