@@ -261,7 +261,7 @@ describe('the scope and the identity of a caller', () => {
     });
   });
 
-  it('does not depend on the case of an id: callers reset no own factors and no own lockout (L5, M3, M11, Z22)', async () => {
+  it('do not depend on the case of an id: nobody resets own factors or lockouts (L5, M3, M11, Z22)', async () => {
     const operator = await service.loginAs({ user_type: 'system', roles: ['operator'] });
     await enrolApp(service, operator);
     const path = `/user/${operator.user_id.toUpperCase()}`;

@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server } from 'node:net';
-import type { TestAnswer, TestLogin, TestService } from './service';
+import type { TestAnswer, TestLogin, TestRequest, TestService } from './service';
 import { decode, forge, ownKey, visiblePart } from './tokens';
 
 /** Tokens by their fault. */
@@ -37,6 +37,7 @@ export class TokenForger {
     readonly key: KeyObject,
     /** header of genuine tokens */
     readonly header: Record<string, string>,
+    private readonly newIp: () => string,
   ) {
     this.claims = decode(user.token);
     listener.on('connection', (socket) => {
@@ -45,14 +46,15 @@ export class TokenForger {
     });
   }
 
-  static async make(service: TestService): Promise<TokenForger> {
+  /** @param newIp returns a new address, because bad tokens are limited per address */
+  static async make(service: TestService, newIp: () => string): Promise<TokenForger> {
     const user = await service.loginAs({ roles: ['carrier_user'] });
     const refusal = await service.get('/user', { token: 'garbage' });
     expect([refusal.status, refusal.body.code]).toEqual([401, 'auth.token_invalid']);
     const listener = createServer().listen(0, '127.0.0.1');
     await once(listener, 'listening');
     const { key, header } = await ownKey(service);
-    return new TokenForger(service, user, visiblePart(refusal), listener, key, header);
+    return new TokenForger(service, user, visiblePart(refusal), listener, key, header, newIp);
   }
 
   /** The three parts of the genuine token. */
@@ -111,7 +113,7 @@ export class TokenForger {
     const answers = await this.tryEverywhere(token);
     const whose = answers.map(([way, { status, body }]) => [way, status, (body.user ?? body).user_id]);
     expect(whose).toEqual(answers.map(([way]) => [way, 200, this.user.user_id]));
-    expect(answers).toHaveLength(5);
+    expect(answers).toHaveLength(3);
   }
 
   /** Stops the listener. */
@@ -120,20 +122,18 @@ export class TokenForger {
   }
 
   private async tryEverywhere(token: string): Promise<[string, TestAnswer][]> {
-    const { service } = this;
+    const send = (method: string, path: string, request: TestRequest) =>
+      this.service.send(method, path, { ...request, ip: this.newIp() });
     const answers: [string, TestAnswer][] = [
-      ['check-token, body', await service.post('/auth/check-token', { body: { token } })],
+      ['check-token, body', await send('POST', '/auth/check-token', { body: { token } })],
     ];
     // Header bytes as Node reads them: no client can send control characters or surrounding spaces.
     const raw = Buffer.from(token).toString('latin1');
     if (!/^[\x21-\x7e\x80-\xff]+([ \t]+[\x21-\x7e\x80-\xff]+)*$/.test(raw)) return answers;
-    const older = { headers: { 'x-auth-token': raw } };
-    answers.push(['GET /user, X-Auth-Token', await service.get('/user', older)]);
-    answers.push(['check-token, X-Auth-Token', await service.post('/auth/check-token', { ...older, body: {} })]);
+    answers.push(['GET /user, X-Auth-Token', await send('GET', '/user', { headers: { 'x-auth-token': raw } })]);
     // With a space it is no longer a Bearer token.
     if (/[\s\xa0]/.test(raw)) return answers;
-    answers.push(['GET /user, Bearer', await service.get('/user', { token: raw })]);
-    answers.push(['check-token, Bearer', await service.post('/auth/check-token', { token: raw, body: {} })]);
+    answers.push(['check-token, Bearer', await send('POST', '/auth/check-token', { token: raw, body: {} })]);
     return answers;
   }
 }

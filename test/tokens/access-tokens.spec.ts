@@ -1,24 +1,34 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import type { VerifiedTokens } from '../../src/auth/tokens/verified-tokens';
+import { headerForgeries } from '../support/forgeries/headers';
+import { payloadForgeries } from '../support/forgeries/payloads';
+import { signatureForgeries } from '../support/forgeries/signatures';
 import { addLogins } from '../support/made-logins';
 import { RawConnection, requestHead } from '../support/raw-connection';
+import { rawRequest, statusOf } from '../support/raw-request';
 import { password, type TestAnswer, type TestLogin, type TestRequest, TestService } from '../support/service';
+import { TokenForger } from '../support/token-forger';
 import { decode, forge, ownKey, visiblePart, withOtherSignature } from '../support/tokens';
 import { until } from '../support/until';
 
 /** Limit of requests without a valid token. Tests send such requests from an address each. */
-const perMinute = 30;
+const perMinute = 10;
 
-describe('check-token and the places of a token', () => {
+describe('access tokens', () => {
   let service: TestService;
+  let forger: TokenForger;
   beforeAll(async () => {
     service = await TestService.start({
       REQUESTS_PER_ADDRESS_PER_MINUTE: String(perMinute),
-      SESSIONS_PER_USER_MAX: '2',
       CORS_ORIGINS: 'https://portal.example.net',
+      ACCESS_TOKEN_TTL_SECONDS: '3600',
     });
+    forger = await TokenForger.make(service, newIp);
   });
-  afterAll(() => service.close());
+  afterAll(async () => {
+    forger.close();
+    await service.close();
+  });
 
   let addresses = 0;
   const newIp = () => `198.51.${100 + (++addresses >> 8)}.${addresses & 255}`;
@@ -50,43 +60,42 @@ describe('check-token and the places of a token', () => {
     };
     for (const [kind, text] of Object.entries(kinds))
       expect([kind, text]).toEqual([kind, expect.stringMatching(/.{30,}/)]);
-    type Place = [accepted: string[], use: (token: string) => Promise<TestAnswer>];
-    const reading: Record<string, Place> = {
-      'GET /user': [['access'], (token) => get('/user', { token })],
-      'X-Auth-Token': [['access'], (token) => get('/user', raised(token))],
-      check: [['access'], check],
-      'check header': [['access'], (token) => post('/auth/check-token', { token, body: {} })],
-      'link of a reset': [['reset', 'invite'], (token) => get(`/auth/reset/${token}`, {})],
-      'link of an e-mail': [['email'], (token) => get(`/auth/email/${token}`, {})],
-    };
-    const consuming: Record<string, Place> = {
-      reset: [
-        ['reset', 'invite'],
-        (token) => post(`/auth/reset/${token}`, { body: { password: 'a fine phrase here' } }),
-      ],
-      email: [['email'], (token) => post(`/auth/email/${token}`, { body: {} })],
-      refresh: [['refresh'], (token) => refresh(token)],
-      'logout by refresh token': [['refresh'], (refresh_token) => post('/auth/logout', { body: { refresh_token } })],
-      logout: [['access'], (token) => post('/auth/logout', { token, body: {} })],
-    };
+    type Use = (token: string) => Promise<TestAnswer>;
+    const reading: [accepted: string[], use: Use][] = [
+      [['access'], (token) => get('/user', { token })],
+      [['access'], (token) => get('/user', raised(token))],
+      [['access'], check],
+      [['access'], (token) => post('/auth/check-token', { token, body: {} })],
+      [['reset', 'invite'], (token) => get(`/auth/reset/${token}`, {})],
+      [['email'], (token) => get(`/auth/email/${token}`, {})],
+    ];
+    const reset: Use = (token) => post(`/auth/reset/${token}`, { body: { password: 'a fine phrase here' } });
+    const confirm: Use = (token) => post(`/auth/email/${token}`, { body: {} });
+    const consuming: typeof reading = [
+      [['reset', 'invite'], reset],
+      [['email'], confirm],
+      [['refresh'], (token) => refresh(token)],
+      [['refresh'], (refresh_token) => post('/auth/logout', { body: { refresh_token } })],
+      [['access'], (token) => post('/auth/logout', { token, body: {} })],
+    ];
     const wrong: unknown[] = [];
+    const isRefused = (status: number) => [400, 401, 404].includes(status);
     for (const [kind, token] of Object.entries(kinds)) {
-      for (const [place, [accepted, use]] of Object.entries(reading)) {
+      for (const [accepted, use] of reading) {
         const { status } = await use(token);
-        if (!(accepted.includes(kind) ? [200] : [400, 401, 404]).includes(status)) wrong.push([kind, place, status]);
+        if (accepted.includes(kind) ? status !== 200 : !isRefused(status)) wrong.push([kind, String(use), status]);
       }
-      for (const [place, [accepted, use]] of Object.entries(consuming)) {
-        if (accepted.includes(kind)) continue;
+      for (const [, use] of consuming.filter(([accepted]) => !accepted.includes(kind))) {
         const { status } = await use(token);
-        if (![400, 401, 404].includes(status)) wrong.push([kind, place, status]);
+        if (!isRefused(status)) wrong.push([kind, String(use), status]);
       }
     }
     expect(wrong).toEqual([]);
     // None of the attempts consumed a token.
     expect((await get('/user', { token: user.token })).status).toBe(200);
-    expect((await consuming['email']?.[1](kinds['email'] ?? ''))?.status).toBe(204);
+    expect((await confirm(kinds['email'] ?? '')).status).toBe(204);
     expect((await refresh(user.refresh_token)).status).toBe(200);
-    expect((await consuming['reset']?.[1](kinds['invite'] ?? ''))?.status).toBe(204);
+    expect((await reset(kinds['invite'] ?? '')).status).toBe(204);
   });
 
   it('accepts a token only in its two headers, and never two different ones (J19)', async () => {
@@ -122,7 +131,6 @@ describe('check-token and the places of a token', () => {
   });
 
   it('responds alike to every kind of bad token, on every route (S14, J22)', async () => {
-    const { key, header } = await ownKey(service);
     const by = { token: service.admin.token };
     const [ended, disabled, deleted] = [await service.loginAs(), await service.loginAs(), await service.loginAs()];
     const [reused, live] = [await service.loginAs(), await service.loginAs()];
@@ -132,11 +140,7 @@ describe('check-token and the places of a token', () => {
     await refresh(reused.refresh_token);
     const age = `update sessions set refreshed_at = now() - interval '1 hour' where session_id = $1`;
     await service.rows(age, [reused.session_id]);
-    const claims = decode(live.token);
-    const forged = [{ exp: 2, iat: 1 }, { sub: ended.user_id }, { aud: 'x' }].map((wrong) =>
-      forge(header, { ...claims, ...wrong }, key),
-    );
-    const tokens = [ended.token, disabled.token, deleted.token, 'garbage', live.refresh_token, ...forged];
+    const tokens = [ended.token, disabled.token, deleted.token, 'garbage', live.refresh_token];
     tokens.push(`${live.token}x`, `${live.token.slice(0, -4)}AAAA`, `${live.token}${'a'.repeat(60_000)}`);
     const unknown = randomBytes(64).toString('base64url');
     const refreshTokens = [ended, disabled, deleted, reused].map(({ refresh_token }) => refresh_token);
@@ -161,24 +165,25 @@ describe('check-token and the places of a token', () => {
     expect((await check(live.token)).status).toBe(200);
   });
 
-  it.each<[way: string, path: string, request: (text: string) => TestRequest]>([
-    ['a token', '/auth/check-token', (token) => ({ body: { token } })],
-    ['a refresh token', '/auth/check-token', (refresh_token) => ({ body: { refresh_token } })],
-    ['a token in the header', '/auth/check-token', (token) => ({ token, body: {} })],
-    ['logout by token', '/auth/logout', (token) => ({ token, body: {} })],
-    ['logout by refresh token', '/auth/logout', (refresh_token) => ({ body: { refresh_token } })],
-    ['any route', '/user/create', (token) => ({ token, body: {} })],
-  ])('limits guesses per address: %s (S15)', async (_way, path, request) => {
-    const ip = newIp();
-    const answers: TestAnswer[] = [];
-    for (let index = 0; index < perMinute + 5; index++)
-      answers.push(await post(path, { ...request(randomBytes(64).toString('base64url')), ip }));
-    const statuses = answers.map(({ status }) => status);
-    expect(statuses).toEqual([...Array<number>(perMinute).fill(401), ...Array<number>(5).fill(429)]);
-    const { headers, body } = answers.at(-1) as TestAnswer;
-    expect(Number(headers['retry-after'])).toBeGreaterThan(0);
-    expect(headers['ratelimit-policy']).toContain(`q=${perMinute};w=60`);
-    expect([headers['ratelimit'], body.code]).toEqual([expect.any(String), 'request.rate_limited']);
+  it('limits guesses per address, in a token, a refresh token and at logout (S15)', async () => {
+    for (const [path, request] of [
+      ['check-token', (token) => ({ body: { token } })],
+      ['check-token', (refresh_token) => ({ body: { refresh_token } })],
+      ['check-token', (token) => ({ token, body: {} })],
+      ['logout', (token) => ({ token, body: {} })],
+      ['logout', (refresh_token) => ({ body: { refresh_token } })],
+    ] satisfies [string, (text: string) => TestRequest][]) {
+      const ip = newIp();
+      const answers: TestAnswer[] = [];
+      while (answers.length < perMinute + 2)
+        answers.push(await post(`/auth/${path}`, { ...request(randomBytes(64).toString('base64url')), ip }));
+      const statuses = answers.map(({ status }) => status);
+      expect(statuses).toEqual([...Array<number>(perMinute).fill(401), 429, 429]);
+      const { headers, body } = answers.at(-1) as TestAnswer;
+      expect(Number(headers['retry-after'])).toBeGreaterThan(0);
+      expect(headers['ratelimit-policy']).toContain(`q=${perMinute};w=60`);
+      expect([headers['ratelimit'], body.code]).toEqual([expect.any(String), 'request.rate_limited']);
+    }
   });
 
   it('accepts valid tokens from a limited address without counting them (S15)', async () => {
@@ -211,8 +216,8 @@ describe('check-token and the places of a token', () => {
     const user = await service.loginAs();
     const { key, header } = await ownKey(service);
     const claims = decode(user.token);
-    // Half the lifetime, 300 s, will be reached neither now nor during the test.
-    const [late, early] = [250, 500].map((seconds) =>
+    // Half the lifetime, 1,800 s, will be reached neither now nor during the test.
+    const [late, early] = [1_500, 3_500].map((seconds) =>
       forge(header, { ...claims, exp: Number(claims['iat']) + seconds }, key),
     ) as [string, string];
     const isReplaced = async (token: string) => [
@@ -267,24 +272,18 @@ describe('check-token and the places of a token', () => {
 
     it.each<[what: string, status: number, bytes: (token: string) => string]>([
       ['a token with one more character', 401, (token) => bytesOf(inBody(`${token}x`))],
-      ['another field', 400, (token) => bytesOf(JSON.stringify({ token, x: 1 }))],
       ['a refresh token', 400, (token) => bytesOf(JSON.stringify({ token, refresh_token: 'x' }))],
-      ['a token that is a number', 400, () => bytesOf('{"token":1}', bearer('x'))],
       ['a list', 400, (token) => bytesOf('[]', bearer(token))],
       ['broken JSON', 400, (token) => bytesOf('{', bearer(token))],
       ['an encoding', 415, (token) => bytesOf(inBody(token), { 'Content-Encoding': 'gzip' })],
       ['a query', 400, (token) => bytesOf(inBody(token), {}, `${path}?x=1`)],
-      ['a query that is not UTF-8', 400, (token) => bytesOf(inBody(token), {}, `${path}?%ff`)],
       ['another method', 405, (token) => bytesOf(inBody(token), {}, path, 'PUT')],
-      ['another path', 404, (token) => bytesOf(inBody(token), {}, `${path}/`)],
       ['two hosts', 400, (token) => bytesOf(inBody(token), { Host: 'other' })],
       ['another expectation', 400, (token) => bytesOf(inBody(token), { Expect: 'x' })],
       ['another media type', 415, (token) => bytesOf(inBody(token), { 'Content-Type': 'text/plain' })],
       ['no media type', 415, (token) => bytesOf(inBody(token), { 'Content-Type': undefined })],
       ['two different tokens', 401, (token) => bytesOf('{}', { ...bearer(token), 'X-Auth-Token': 'x' })],
-      ['an empty second header', 401, (token) => bytesOf('{}', { ...bearer(token), 'X-Auth-Token': '' })],
       ['two Authorization headers', 401, (token) => bytesOf('{}', { ...bearer(token), authorization: 'Bearer x' })],
-      ['another scheme', 401, (token) => bytesOf('{}', { Authorization: `Basic ${token}` })],
       ['text after the token', 401, (token) => bytesOf('{}', { Authorization: `Bearer ${token}, Bearer x` })],
     ])('rejects a request with %s (H9)', async (_what, status, bytes) => {
       expect((await send(bytes(user.token))).status).toBe(status);
@@ -293,11 +292,11 @@ describe('check-token and the places of a token', () => {
     it('responds in order to the requests of one connection, known and unknown (J18, H9)', async () => {
       const other = await service.loginAs();
       await check(other.token);
-      const texts = Array.from({ length: 10 }, () => ['garbage', user.token, other.token]).flat();
+      const texts = Array.from({ length: 5 }, () => ['garbage', user.token, other.token]).flat();
       const responses = await exchange([texts.map((token) => bytesOf(inBody(token))).join('')], texts.length);
       const users = responses.map(({ status, body }) => [status, JSON.parse(body).user?.user_id]);
       const expected = [[401, undefined], ...[user, other].map(({ user_id }) => [200, user_id])];
-      expect(users).toEqual(Array.from({ length: 10 }, () => expected).flat());
+      expect(users).toEqual(Array.from({ length: 5 }, () => expected).flat());
     });
   });
 
@@ -316,9 +315,9 @@ describe('check-token and the places of a token', () => {
       const roles = await service.rows<{ name: string; permissions: string[] }>('select name, permissions from roles');
       const permissionsOf = new Map(roles.map(({ name, permissions }) => [name, [...permissions].sort()]));
       const made = [
-        ...(await addLogins(service, 20, { prefix: 'plain', roles: ['carrier_user'], carriers: 5 })),
-        ...(await addLogins(service, 10, { prefix: 'manager', roles: ['carrier_administrator'], carriers: 5 })),
-        ...(await addLogins(service, 10, { prefix: 'system', user_type: 'system', roles: ['auditor'] })),
+        ...(await addLogins(service, 8, { prefix: 'plain', roles: ['carrier_user'], carriers: 5 })),
+        ...(await addLogins(service, 4, { prefix: 'manager', roles: ['carrier_administrator'], carriers: 5 })),
+        ...(await addLogins(service, 4, { prefix: 'system', user_type: 'system', roles: ['auditor'] })),
       ];
       const people = made.map(({ user_id, session_id, name, carrier_id, roles: [role = ''] }) => ({
         seen: { user_id, name, carrier_id, roles: [role], permissions: permissionsOf.get(role) },
@@ -326,7 +325,7 @@ describe('check-token and the places of a token', () => {
       }));
       const ended = new Set<number>();
       const wrong: unknown[] = [];
-      for (let round = 0; round < 10; round++) {
+      for (let round = 0; round < 5; round++) {
         const leaving = round * 2;
         const ask = async ({ seen, tokens }: (typeof people)[number], index: number) => {
           const way = ways[(index + round) % ways.length]!;
@@ -357,13 +356,10 @@ describe('check-token and the places of a token', () => {
         'a logout with its other signature',
         ({ token }) => post('/auth/logout', { token: withOtherSignature(token), body: {} }),
       ],
-      ['the end of its session', ({ session_id }) => service.delete(`/auth/session/${session_id}`, service.admin)],
       [
         'the disabling of its user',
         ({ user_id }) => service.patch(`/user/${user_id}`, { ...service.admin, body: { status: 'disabled' } }),
       ],
-      ['the deletion of its user', ({ user_id }) => service.delete(`/user/${user_id}`, service.admin)],
-      ['its replacement by further logins', async ({ name }) => [await service.login(name), await service.login(name)]],
       [
         'a new password',
         async ({ name }) => {
@@ -394,6 +390,123 @@ describe('check-token and the places of a token', () => {
       expect([await verified.find('expired'), await verified.find('live')]).toEqual([null, claims]);
       await Promise.all(Array.from({ length: 20_000 }, (_, index) => verified.remember(`token-${index}`, claims)));
       expect([await verified.find('live'), await verified.find('token-0')]).toEqual([null, claims]);
+    });
+  });
+
+  /** The forgeries follow Wycheproof's vectors and the playbook of jwt_tool. */
+  describe('that are forged or changed', () => {
+    it.each([...signatureForgeries, ...headerForgeries, ...payloadForgeries])('%s', async (_attack, make) => {
+      await forger.assertRefused(await make(forger));
+    });
+
+    it('calls no URL that a token names (J6)', async () => {
+      expect(forger.called).toBe(0);
+      // Control: the address accepts connections.
+      await fetch(forger.url).catch(() => undefined);
+      expect(forger.called).toBe(1);
+    });
+
+    it('rejects request headers beyond 64 KiB (J17)', async () => {
+      const request = `GET /user HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${'A'.repeat(100_000)}\r\n\r\n`;
+      expect(statusOf(await rawRequest(service.port, request, 60_000))).toBe(431);
+    });
+
+    it('rejects unknown key ids and malformed headers without reading the stored keys (J5)', async () => {
+      const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+      const header = { ...forger.header, kid: randomBytes(32).toString('base64url') };
+      const headers = [header, { ...header, alg: 'none' }, { ...header, jku: forger.url }, 'garbage', ''];
+      const holder = await service.sql.connect();
+      try {
+        // A read of the keys would wait for the end of this transaction.
+        await holder.query('begin; lock table signing_keys in access exclusive mode');
+        for (const token of ['garbage', ...headers.map((other) => forge(other, forger.claims, privateKey))]) {
+          expect((await get('/user', { token })).status).toBe(401);
+          expect((await check(token)).status).toBe(401);
+        }
+      } finally {
+        await holder.query('rollback');
+        holder.release();
+      }
+    });
+
+    it('rejects a subject who is deleted, disabled or invited, even with a live session (J11)', async () => {
+      const [deleted, disabled, invited] = [await service.loginAs(), await service.loginAs(), await service.loginAs()];
+      const { token } = service.admin;
+      await service.delete(`/user/${deleted.user_id}`, { token });
+      await service.patch(`/user/${disabled.user_id}`, { token, body: { status: 'disabled' } });
+      await service.rows(`update users set status = 'invited' where user_id = $1`, [invited.user_id]);
+      await service.rows('update sessions set ended_at = null, ended_reason = null where user_id = any($1)', [
+        [deleted.user_id, disabled.user_id],
+      ]);
+      await forger.assertRefused({ deleted: deleted.token, disabled: disabled.token, invited: invited.token });
+    });
+
+    it('takes roles from the database, not from the token (J12)', async () => {
+      const { claims, header, key, user } = forger;
+      const rights = { roles: ['administrator'], user_type: 'system', permissions: ['*'], carrier_id: null };
+      const token = forge(header, { ...claims, ...rights }, key);
+      const seen = { user_id: user.user_id, user_type: 'carrier', roles: ['carrier_user'], permissions: [] };
+      expect((await service.get('/user', { token })).body).toMatchObject(seen);
+      expect((await service.get('/user/list', { token })).body.code).toBe('access.denied');
+      expect((await service.post('/auth/check-token', { body: { token } })).body.permissions).toEqual([]);
+
+      const manager = await service.loginAs({ roles: ['carrier_administrator'] });
+      expect((await service.get('/user/list', { token: manager.token })).status).toBe(200);
+      await service.patch(`/user/${manager.user_id}`, {
+        token: service.admin.token,
+        body: { roles: ['carrier_user'] },
+      });
+      expect(decode(manager.token)['roles']).toEqual(['carrier_administrator']);
+      expect((await service.get('/user/list', { token: manager.token })).body.code).toBe('access.denied');
+    });
+
+    it('ignores additional claims (J12)', async () => {
+      const { header, key, user } = forger;
+      const checked = async (token: string) => {
+        const { body } = await check(token);
+        return { ...body, expires_in: 0, session: { ...body.session, last_seen_at: '' } };
+      };
+      const genuine = await checked(user.token);
+      for (const name of ['jti', 'user_type', 'roles', 'carrier_id', 'permissions', '__proto__'])
+        for (const text of ['null', '"system"', '["administrator"]']) {
+          const token = forge(header, forger.saying(name, text), key);
+          expect([name, text, await checked(token)]).toEqual([name, text, genuine]);
+          expect([name, text, (await service.get('/user/list', { token })).status]).toEqual([name, text, 403]);
+        }
+    });
+
+    it('reads repeated claims alike everywhere (J16)', async () => {
+      const { claims, header, key, user } = forger;
+      const { admin } = service;
+      const first = JSON.stringify({ sub: admin.user_id, sid: admin.session_id }).slice(1, -1);
+      const token = forge(header, JSON.stringify(claims).replace('{', `{${first},`), key);
+      expect((await service.get('/user', { token })).body.user_id).toBe(user.user_id);
+      const checked = await service.post('/auth/check-token', { body: { token } });
+      expect(checked.body).toMatchObject({ user: { user_id: user.user_id }, session: { session_id: user.session_id } });
+    });
+
+    it('issues tokens that contain only ids and technical claims (J21)', async () => {
+      const user = await service.loginAs();
+      const claims = 'amr aud auth_time client_id exp iat iss jti roles sid sub user_type'.split(' ');
+      expect(Object.keys(decode(service.admin.token)).sort()).toEqual(claims);
+      expect(Object.keys(decode(user.token)).sort()).toEqual(['carrier_id', ...claims].sort());
+      expect(decode(user.token, 0)).toEqual({ alg: 'ES256', typ: 'at+jwt', kid: expect.any(String) });
+      for (const said of [user.name, user.email, 'example.com'])
+        expect(JSON.stringify(decode(user.token))).not.toContain(said);
+      expect(Buffer.from(user.refresh_token, 'base64url').toString('latin1')).not.toContain(user.name);
+    });
+
+    it('stores private keys encrypted', async () => {
+      const [row] = await service.rows<{ everything: string; private_key: Buffer }>(
+        'select private_key, signing_keys::text as everything from signing_keys',
+      );
+      const { key } = await ownKey(service);
+      const { d = '' } = key.export({ format: 'jwk' });
+      const der = key.export({ format: 'der', type: 'pkcs8' });
+      expect(row!.private_key.includes(Buffer.from(d, 'base64url'))).toBe(false);
+      expect(row!.private_key.includes(der.subarray(0, 26))).toBe(false);
+      for (const text of [d, Buffer.from(d, 'base64url').toString('hex'), der.toString('base64')])
+        expect(row!.everything).not.toContain(text);
     });
   });
 
@@ -435,6 +548,6 @@ describe('check-token and the places of a token', () => {
   function comparable({ status, headers, body }: { status: number; headers: Headers; body: string }): unknown {
     const { date, 'x-request-id': requestId, ...fixed } = headers;
     expect([date, requestId]).toEqual([expect.any(String), expect.any(String)]);
-    return { status, headers: fixed, body: body.replace(/"expires_in":\d{3}\b/, '"expires_in":0') };
+    return { status, headers: fixed, body: body.replace(/"expires_in":\d+/, '"expires_in":0') };
   }
 });
