@@ -36,24 +36,21 @@ describe('the scope and the identity of a caller', () => {
     it('responds to every operation on a user as to a missing user, without effect (Z3)', async () => {
       const before = await rowOf(foreign.user_id);
       for (const { token } of [own, scoped, scopedToNone])
-        for (const [method, suffix, body, version] of [
-          ['GET', '', undefined],
-          ['PATCH', '', { first_name: 'Eve' }],
-          ['PATCH', '', { email: 'eve@example.com' }],
-          ['PATCH', '', {}, '"1"'],
-          ['PATCH', '', {}, '"999"'],
-          ['DELETE', '', undefined],
-          ['POST', '/restore', undefined],
-          ['POST', '/invite', undefined],
-        ] satisfies [string, string, object | undefined, string?][]) {
-          const headers: Record<string, string> = version === undefined ? {} : { 'if-match': version };
-          const request = { token, body, headers };
-          const there = await service.send(method, `/user/${foreign.user_id}${suffix}`, request);
-          const nowhere = await service.send(method, `/user/${randomUUID()}${suffix}`, request);
+        for (const [method, suffix, body, headers] of [
+          ['GET', '', undefined, {}],
+          ['PATCH', '', { first_name: 'Eve' }, {}],
+          ['PATCH', '', { email: 'eve@example.com' }, { 'if-match': '"1"' }],
+          ['PATCH', '', {}, { 'if-match': '"999"' }],
+          ['DELETE', '', undefined, {}],
+          ['POST', '/restore', undefined, {}],
+          ['POST', '/invite', undefined, {}],
+        ] satisfies [string, string, object | undefined, Record<string, string>][]) {
+          const ask = (id: string) => service.send(method, `/user/${id}${suffix}`, { token, body, headers });
+          const there = await ask(foreign.user_id);
           expect([method, suffix, there.status]).toEqual([method, suffix, 404]);
-          expect(refusal(there)).toEqual(refusal(nowhere));
-          expect(await rowOf(foreign.user_id)).toEqual(before);
+          expect(refusal(there)).toEqual(refusal(await ask(randomUUID())));
         }
+      expect(await rowOf(foreign.user_id)).toEqual(before);
     });
 
     it('ends no session by id or filter, and responds as to a missing one (Z3, Z4, S5)', async () => {
@@ -366,28 +363,12 @@ describe('the scope and the identity of a caller', () => {
       expect((await service.post(`${path}/undo`, key)).body.changed).toBe(1);
     });
 
-    it('gives the key no access to the user, who is outside its scope (Z24)', async () => {
-      const permissions = ['user:read', 'user:update', 'session:read'];
-      const administrator = { user_type: 'system', roles: ['administrator'] };
-      const { person, key } = await twins(administrator, permissions, { carrier_scope: ['c8'] });
-      expect((await service.get(`/user/${person.user_id}`, key)).status).toBe(404);
-      for (const path of ['/auth/session/list', '/user/list'])
-        expect([path, (await service.get(`${path}?user_id=${person.user_id}`, key)).body.items]).toEqual([path, []]);
-      expect((await service.patch(`/user/${person.user_id}`, { ...key, body: { locale: 'de' } })).status).toBe(404);
-    });
-
     it('gives a stored response only to callers who still have the scope of the first request (Z24)', async () => {
       const clerk = await service.loginAs({ user_type: 'system', roles: ['operator'] });
-      const body = {
-        user_type: 'carrier',
-        carrier_id: 'c5',
-        name: 'scoped-answer',
-        email: 'scoped-answer@example.com',
-      };
+      const body = importRow('scoped-answer', { carrier_id: 'c5' });
       const create = () =>
         service.post('/user/create', { token: clerk.token, body, headers: { 'idempotency-key': 'scoped' } });
-      expect((await create()).status).toBe(201);
-      expect((await create()).status).toBe(201);
+      for (let time = 0; time < 2; time++) expect((await create()).status).toBe(201);
       await service.patch(`/user/${clerk.user_id}`, { ...service.admin, body: { carrier_scope: ['c6'] } });
       const narrowed = await create();
       expect([narrowed.status, narrowed.body.code]).toEqual([422, 'idempotency.key_reused']);
