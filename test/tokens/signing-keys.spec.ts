@@ -159,20 +159,6 @@ describe('signing keys', () => {
       expect(await signing()).toBe(made.kid);
     });
 
-    it('revokes all other keys, including the planned successor, and signs with the new one (J20)', async () => {
-      const old = await lasting();
-      expect(await works(old)).toBe(200);
-      await rotation.rotate({});
-      const { kid, revoked } = await rotation.rotate({ revoke: true });
-      await keys.reload();
-      expect([revoked, await published()]).toEqual([2, [kid]]);
-      // The token was in memory.
-      expect([await works(old), (await refresh(refresh_token, service, old)).status]).toEqual([401, 401]);
-      expect(await signing()).toBe(kid);
-      const [, second] = await eventsAfter(kidOf(old));
-      expect(second?.changes).toMatchObject({ kid: { after: kid }, revoked: { after: 2 } });
-    });
-
     it('notifies listeners of a committed rotation only', async () => {
       const listener = new Client({ connectionString: service.config.DATABASE_URL });
       await listener.connect();
@@ -244,9 +230,8 @@ describe('signing keys', () => {
       expect(await works(kept.access_token, changed)).toBe(200);
       expect((await refresh(keptOn.refresh_token, changed)).status).toBe(200);
       expect((await refresh(kept.refresh_token, changed)).status).toBe(401);
-      const { DATABASE_URL } = service.config;
       const secrets = { APP_SECRET: [...newSecret].reverse().join(''), APP_SECRET_PREVIOUS: appSecret };
-      const refusing = new ServiceProcess({ DATABASE_URL, ...secrets });
+      const refusing = new ServiceProcess({ DATABASE_URL: service.config.DATABASE_URL, ...secrets });
       expect(await refusing.exit).toBe(1);
       const message = 'APP_SECRET: differs from the secret that encrypted the signing key in this database';
       expect(refusing.output).toContain(message);
@@ -327,16 +312,12 @@ describe('signing keys', () => {
       }
     });
 
-    it('explains the command, which ends with status 1 for unknown arguments', async () => {
-      const message = expect.stringMatching(/^Unknown option '--nwo'/);
-      expect(await cli('rotate-keys', '--nwo')).toEqual({ code: 1, stdout: '', stderr: message });
-      expect(await cli('rotate-keys', '--help')).toEqual({
-        ...{
-          code: 0,
-          stdout: expect.stringMatching(/^Commands:\n {2}admin-recover [^]*\n {2}rotate-keys/),
-          stderr: '',
-        },
-      });
+    it('names the commands, and ends with status 1 for unknown arguments', async () => {
+      const refused = await Promise.all([cli(), cli('rotate-keys', '--nwo')]);
+      const message = expect.stringMatching(
+        /^(Commands:\n {2}admin-recover [^]*\n {2}rotate-keys|Unknown option '--nwo')/,
+      );
+      expect(refused).toEqual(Array(2).fill({ code: 1, stdout: '', stderr: message }));
     });
   });
 });
