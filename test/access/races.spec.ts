@@ -263,17 +263,6 @@ describe('access that changes', () => {
         expect(await service.rows(live, [stale.user_id])).toHaveLength(refused === 403 ? 1 : 0);
       },
     );
-
-    it('is narrowed on the next request after a smaller scope or the loss of a role (Z16)', async () => {
-      const stale = await loginAs('deputy');
-      const { user_id } = await service.createUser({ carrier_id: 'c7' });
-      const status = async () => (await service.get(`/user/${user_id}`, stale)).status;
-      expect(await status()).toBe(200);
-      await send(admin, stale, ['PATCH', '', { carrier_scope: ['c1'] }]);
-      expect(await status()).toBe(404);
-      await send(admin, { user_id: stale.user_id }, ['PATCH', '', { roles: [] }]);
-      expect(await status()).toBe(403);
-    });
   });
 
   describe('for a role that is granted meanwhile', () => {
