@@ -79,8 +79,8 @@ describe('roles', () => {
     for (const gone of [await get(name), await change(name, {}, '"1"'), await remove(name)])
       expect(codeOf(gone)).toBe('404 role.not_found');
 
-    const common = { target_type: 'role', actor_id: admin.user_id, carrier_id: null };
     const { permissions } = role;
+    const final = { ...role, description: '', permissions: ['calls:read'] };
     const all = (side: 'before' | 'after', fields: object) =>
       Object.fromEntries(Object.entries(fields).map(([field, value]) => [field, { [side]: value as unknown }]));
     const changes = {
@@ -88,15 +88,13 @@ describe('roles', () => {
       description: { before: 'Looks at calls', after: '' },
       permissions: { before: permissions, after: ['calls:read'] },
     };
-    expect(await eventsOf(name)).toEqual([
-      { ...common, event_type: 'role.created', changes: all('after', { ...role, description: 'Looks at calls' }) },
-      { ...common, event_type: 'role.changed', changes },
-      {
-        ...common,
-        event_type: 'role.deleted',
-        changes: all('before', { ...role, description: '', permissions: ['calls:read'] }),
-      },
-    ]);
+    const events = [
+      { event_type: 'role.created', changes: all('after', { ...role, description: 'Looks at calls' }) },
+      { event_type: 'role.changed', changes },
+      { event_type: 'role.deleted', changes: all('before', final) },
+    ];
+    const common = { target_type: 'role', actor_id: admin.user_id, carrier_id: null };
+    expect(await eventsOf(name)).toEqual(events.map((event) => ({ ...common, ...event })));
   });
 
   it('are neither changed nor deleted in a version that another editor replaced (B16)', async () => {
@@ -491,9 +489,8 @@ describe('roles', () => {
       const path = `/user/${above.user_id}`;
       const all = `/user/all?user_id=${above.user_id}`;
       const changes = [
-        ...[{ email: 'eve@example.com' }, { name: 'eve-was-here' }, { status: 'disabled' }, { roles: [] }],
-        ...[{ carrier_scope: [] }, { allowed_ips: ['192.0.2.1'] }, { must_change_password: true }],
-        ...[{ attributes: { a: 1 } }, {}],
+        ...[{ email: 'eve@example.com' }, { status: 'disabled' }, { roles: [] }, { carrier_scope: [] }],
+        ...[{ allowed_ips: ['192.0.2.1'] }, { must_change_password: true }, {}],
       ];
       await expectAll('access.protected_user', [
         ...[operator, support].flatMap((by) => changes.map((body) => () => patch(by, path, body))),
@@ -503,11 +500,7 @@ describe('roles', () => {
         () => patch(manager, `/user/${detour.user_id}`, { email: 'eve@example.com' }),
       ]);
       const skipped = [{ user_id: above.user_id, reason: 'access.protected_user' }];
-      for (const answer of [
-        await patch(operator, all, { status: 'disabled' }),
-        await patch(support, all, { status: 'disabled' }),
-        await service.delete(all, operator),
-      ])
+      for (const answer of [await patch(operator, all, { status: 'disabled' }), await service.delete(all, operator)])
         expect(answer.body).toMatchObject({ matched: 1, changed: 0, skipped });
       expect((await service.delete(`/auth/session/all?user_id=${above.user_id}`, operator)).body.ended).toBe(0);
       expect((await service.delete(`/user/${support.user_id}?purge=true`, operator)).body.code).toBe('access.denied');

@@ -365,20 +365,19 @@ describe('tokens at the modules of the platform', () => {
       };
       const client = { client_id: key_id, client_secret: key };
       const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
-      expect(await posted(client)).toEqual([200, true]);
-      expect(await posted(client, bearer(key))).toEqual([200, true]);
-      expect(await posted(client, bearer(module_.token))).toEqual([400, 'request.invalid']);
-      expect(await posted(client, basic(other.key_id, other.key))).toEqual([403, 'access.denied']);
-      expect(await posted({ client_id: key_id })).toEqual([401, 'auth.token_missing']);
-      const rejected: Record<string, string>[] = [
-        { client_secret: key },
-        { client_id: other.key_id, client_secret: key },
-        { client_id: key_id, client_secret: other.key },
-        { client_id: module_.user_id, client_secret: module_.token },
-      ];
-      for (const fields of rejected) expect(await posted(fields)).toEqual([401, 'auth.key_invalid']);
-      for (const path of ['/user/list', '/user', '/audit/list'])
-        expect((await service.get(path, { headers: basic(key_id, key), ip })).body.code).toBe('auth.token_missing');
+      for (const [fields, headers, expected] of [
+        [client, {}, [200, true]],
+        [client, bearer(key), [200, true]],
+        [client, bearer(module_.token), [400, 'request.invalid']],
+        [client, basic(other.key_id, other.key), [403, 'access.denied']],
+        [{ client_id: key_id }, {}, [401, 'auth.token_missing']],
+        [{ client_secret: key }, {}, [401, 'auth.key_invalid']],
+        [{ client_id: key_id, client_secret: other.key }, {}, [401, 'auth.key_invalid']],
+        [{ client_id: module_.user_id, client_secret: module_.token }, {}, [401, 'auth.key_invalid']],
+      ] satisfies [Record<string, string>, Record<string, string>, unknown[]][])
+        expect([fields, await posted(fields, headers)]).toEqual([fields, expected]);
+      const elsewhere = await service.get('/user/list', { headers: basic(key_id, key), ip });
+      expect(elsewhere.body.code).toBe('auth.token_missing');
       expect((await posted({}, { ...basic(key_id, key), 'x-auth-token': module_.token }))[0]).toBe(401);
       await service.delete(`/auth/key/${key_id}`, service.admin);
       expect(await ask(key_id, key)).toEqual(refused);
