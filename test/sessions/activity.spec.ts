@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { LoginsRepository } from '../../src/auth/login/logins.repository';
 import { SessionsRepository } from '../../src/auth/sessions/sessions.repository';
 import type { ActivityNotes } from '../../src/auth/tokens/activity-notes.service';
@@ -35,7 +34,6 @@ import { fillSessions } from '../support/many-sessions';
 /** Longer than any session lives here, so that nothing is written early because a session ends. */
 const farMs = 3_600_000;
 const idle_seconds = { system: 1_800, carrier: 1_800 };
-const loginsMax = 20_000;
 
 type Session = Pick<TestLogin, 'session_id' | 'user_id'>;
 
@@ -253,19 +251,6 @@ describe('the activity of sessions', () => {
       await service.rows(`update roles set ${soon} where name = 'operator'`);
       await service.rows(`update users set ${soon} where user_id = $1`, [user.user_id]);
       await expectKnown(25_000, 50_000, expiring, operator, user);
-    });
-
-    it('is kept for the 20,000 most recent logins, and dropped after a notification', async () => {
-      const login = await service.loginAs();
-      await read(login);
-      const kept = await logins().cached(login.session_id, login.user_id);
-      const cache = service.inside<{ keep: (session_id: string, login: unknown) => void }>('LiveLoginsService');
-      const made = Array.from({ length: loginsMax + 1 }, () => ({ ...login, session_id: randomUUID() }));
-      await Promise.all(made.map(({ session_id }) => cache.keep(session_id, kept)));
-      const some = [made[0], made[1], made.at(-1)] as Session[];
-      expect(await Promise.all(some.map(isKnown))).toEqual([false, true, true]);
-      await service.rows(`select pg_notify('user_changed', $1)`, [login.user_id]);
-      expect(await Promise.all(some.map(isKnown))).toEqual([false, false, false]);
     });
   });
 });

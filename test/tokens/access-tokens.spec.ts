@@ -1,5 +1,4 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
-import type { VerifiedTokens } from '../../src/auth/tokens/verified-tokens';
 import { forgeries } from '../support/forgeries/tokens';
 import { addLogins } from '../support/made-logins';
 import { RawConnection, requestHead } from '../support/raw-connection';
@@ -345,17 +344,6 @@ describe('access tokens', () => {
       expect(await statuses()).toEqual(new Set([200]));
       await end(login);
       expect(await statuses()).toEqual(new Set([401]));
-    });
-
-    it('keeps the 20,000 most recent tokens, each until it expires (J17)', async () => {
-      const verified = service.inside<VerifiedTokens>('VerifiedTokens');
-      const now = Math.floor(Date.now() / 1_000);
-      const claims = { ...decode(service.admin.token), exp: now + 3_600 } as never;
-      await verified.remember('expired', { ...(claims as object), exp: now } as never);
-      await verified.remember('live', claims);
-      expect([await verified.find('expired'), await verified.find('live')]).toEqual([null, claims]);
-      await Promise.all(Array.from({ length: 20_000 }, (_, index) => verified.remember(`token-${index}`, claims)));
-      expect([await verified.find('live'), await verified.find('token-0')]).toEqual([null, claims]);
     });
   });
 
