@@ -184,7 +184,7 @@ describe('an API key', () => {
   });
 
   describe('as a token', () => {
-    it('is rejected at check-token and logout like any other bad token (J8)', async () => {
+    it('is rejected at check-token and logout like any other bad token, and beside another (J8, J19)', async () => {
       const { key } = await createKey(service, ['*']);
       const send = async (token: string) => [
         await service.post('/auth/check-token', { body: { token } }),
@@ -196,7 +196,14 @@ describe('an API key', () => {
       const answers = await send(key);
       expect(answers.map(code)).toEqual(answers.map(() => '401 auth.token_invalid'));
       expect(answers.map(visiblePart)).toEqual((await send('garbage')).map(visiblePart));
-      expect((await use(key)).status).toBe(200);
+      for (const [older, status] of [
+        [key, 200],
+        [admin.token, 401],
+        ['', 401],
+      ] as const) {
+        const headers = { 'x-auth-token': older };
+        expect((await service.get('/user/list', { token: key, headers, ip: '203.0.113.9' })).status).toBe(status);
+      }
     });
 
     it('is rejected once revoked or expired, like anything that looks like a key (J22, S7)', async () => {

@@ -151,10 +151,10 @@ describe('the permissions of API keys', () => {
       expect(code(await change(made.key, raise))).toBe(exceeds);
       expect(code(await change(maker.token, raise))).toBe('200');
       expect(code(await change(made.key, { locale: 'de' }))).toBe(protectedUser);
-      const { key } = await createKey(service, ['user:read', 'user:create', 'user:update', 'user:delete']);
+      const { key } = await createKey(service, everything);
       const person = { name: 'by-key', email: 'by-key@example.com', user_type: 'system' };
       const create = (roles: string[]) => service.post('/user/create', { token: key, body: { ...person, roles } });
-      for (const roles of [['administrator'], ['operator'], ['key_maker'], ['key_user', 'auditor']])
+      for (const roles of [['administrator'], ['operator'], ['key_user', 'auditor']])
         expect(code(await create(roles))).toBe(exceeds);
       expect(code(await create(['key_user']))).toBe('201');
       const victim = await service.createUser({ user_type: 'system', roles: ['operator'] });
@@ -162,7 +162,10 @@ describe('the permissions of API keys', () => {
         expect(code(await service.patch(`/user/${user_id}`, { token: key, body: { locale: 'de' } }))).toBe(
           protectedUser,
         );
-      expect(code(await service.delete(`/user/${victim.user_id}`, { token: key }))).toBe(protectedUser);
+      for (const path of [`/user/${victim.user_id}`, `/auth/session/${admin.session_id}`])
+        expect(code(await service.delete(path, { token: key }))).toBe(protectedUser);
+      const ended = await service.delete(`/auth/session/all?user_id=${admin.user_id}`, { token: key });
+      expect(ended.body).toEqual({ ended: 0 });
     });
   });
 
