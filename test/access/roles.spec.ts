@@ -1,6 +1,14 @@
 import { inSeconds } from '../support/keys';
 import { type TestAnswer, type TestLogin, TestService } from '../support/service';
 
+const exceeds = 'access.grant_exceeds_own';
+const system = { user_type: 'system' };
+/** Users who never log in need no hash. */
+const noPassword = { password: undefined, must_change_password: undefined };
+
+type Login = TestLogin & { name: string };
+type By = Pick<TestLogin, 'token'>;
+
 describe('roles', () => {
   let service: TestService;
   let admin: TestLogin;
@@ -12,7 +20,7 @@ describe('roles', () => {
   afterAll(() => service.close());
 
   const newName = () => `role-${++count}`;
-  const create = (body: Record<string, unknown> = {}, { token } = admin, query = '') =>
+  const create = (body: Record<string, unknown> = {}, { token }: By = admin, query = '') =>
     service.post(`/role/create${query}`, { token, body: { name: newName(), user_types: ['carrier'], ...body } });
   /** Creates a role for both types of users; any field can be given. */
   const add = async (fields: Record<string, unknown> = {}): Promise<string> => {
@@ -22,15 +30,14 @@ describe('roles', () => {
   };
   const get = (name: string) => service.get(`/role/${name}`, admin);
   const ifMatch = (version?: string): Record<string, string> => (version === undefined ? {} : { 'if-match': version });
-  const change = (name: string, body: unknown, version?: string, { token } = admin) =>
+  const change = (name: string, body: unknown, version?: string, { token }: By = admin) =>
     service.patch(`/role/${name}`, { token, body, headers: ifMatch(version) });
-  const remove = (name: string, version?: string, { token } = admin) =>
+  const remove = (name: string, version?: string, { token }: By = admin) =>
     service.delete(`/role/${name}`, { token, headers: ifMatch(version) });
   const codeOf = ({ status, body }: TestAnswer) => `${status} ${body?.code ?? ''}`.trim();
   /** Returns the status, with the ETag or the code of the error. */
   const outcome = ({ status, headers, body }: TestAnswer) => `${status} ${headers['etag'] ?? body?.code ?? ''}`.trim();
-  const userOf = (roles: string[], fields = {}) => service.createUser({ roles, ...fields });
-  const system = { user_type: 'system' };
+  const userOf = (roles: string[], fields = {}) => service.createUser({ roles, ...noPassword, ...fields });
   const deleteUser = async ({ user_id }: { user_id: string }) =>
     expect((await service.delete(`/user/${user_id}`, admin)).status).toBe(204);
   const restoreUser = ({ user_id }: { user_id: string }) => service.post(`/user/${user_id}/restore`, admin);
@@ -61,6 +68,9 @@ describe('roles', () => {
     const read = await get(name);
     expect([outcome(read), read.body]).toEqual(['200 "1"', made.body]);
     expect((await service.get('/role/list', admin)).body.items).toContainEqual(made.body);
+    // Changes without effect.
+    for (const body of [{}, { permissions: [...lists.permissions].reverse(), user_types: ['carrier', 'system'] }])
+      expect(outcome(await change(name, body, '"1"'))).toBe('200 "1"');
     const changed = await change(name, { description: null, permissions: ['calls:read'] });
     expect(outcome(changed)).toBe('200 "2"');
     expect(changed.body).toEqual({ ...made.body, description: '', permissions: ['calls:read'], version: 2 });
@@ -69,8 +79,8 @@ describe('roles', () => {
     for (const gone of [await get(name), await change(name, {}, '"1"'), await remove(name)])
       expect(codeOf(gone)).toBe('404 role.not_found');
 
-    const common = { target_type: 'role', actor_id: admin.user_id, carrier_id: null };
     const { permissions } = role;
+    const final = { ...role, description: '', permissions: ['calls:read'] };
     const all = (side: 'before' | 'after', fields: object) =>
       Object.fromEntries(Object.entries(fields).map(([field, value]) => [field, { [side]: value as unknown }]));
     const changes = {
@@ -78,23 +88,13 @@ describe('roles', () => {
       description: { before: 'Looks at calls', after: '' },
       permissions: { before: permissions, after: ['calls:read'] },
     };
-    expect(await eventsOf(name)).toEqual([
-      { ...common, event_type: 'role.created', changes: all('after', { ...role, description: 'Looks at calls' }) },
-      { ...common, event_type: 'role.changed', changes },
-      {
-        ...common,
-        event_type: 'role.deleted',
-        changes: all('before', { ...role, description: '', permissions: ['calls:read'] }),
-      },
-    ]);
-  });
-
-  it('keep their version and record no event in a change without effect', async () => {
-    const name = await add({ permissions: ['b:b', 'a:a'], description: 'x' });
-    const same = { permissions: ['a:a', 'b:b'], description: 'x', user_types: ['carrier', 'system'] };
-    for (const body of [{}, { permissions: ['b:b', 'a:a'] }, same])
-      expect(outcome(await change(name, body, '"1"'))).toBe('200 "1"');
-    expect(await eventsOf(name)).toHaveLength(1);
+    const events = [
+      { event_type: 'role.created', changes: all('after', { ...role, description: 'Looks at calls' }) },
+      { event_type: 'role.changed', changes },
+      { event_type: 'role.deleted', changes: all('before', final) },
+    ];
+    const common = { target_type: 'role', actor_id: admin.user_id, carrier_id: null };
+    expect(await eventsOf(name)).toEqual(events.map((event) => ({ ...common, ...event })));
   });
 
   it('are neither changed nor deleted in a version that another editor replaced (B16)', async () => {
@@ -141,10 +141,8 @@ describe('roles', () => {
     ['permissions', [Array.from({ length: 201 }, (_, at) => `a:b${at}`)], 'field.too_many'],
     ['description', [long(501)], 'field.too_long'],
     ['user_types', [[]], 'field.too_few'],
-    ['user_types', [null], 'field.wrong_type'],
     ['user_types', [['carrier', 'carrier']], 'field.malformed'],
     ['user_types', [['admin']], 'field.not_allowed'],
-    ['may_grant', [null], 'field.wrong_type'],
     ['may_grant', [['unknown-role'], ['Carrier_user']], 'field.not_allowed'],
     ['may_grant', [Array.from({ length: 51 }, (_, at) => `r${at}`)], 'field.too_many'],
     ['built_in', [true], 'field.unknown'],
@@ -162,13 +160,10 @@ describe('roles', () => {
     expect(await stored()).toEqual(before);
   });
 
-  it('accept the documented maximum: 200 permissions, 500 characters of text, a name of 64', async () => {
+  it('have any name and as many values as documented', async () => {
     const permissions = Array.from({ length: 200 }, (_, at) => `${long(61)}${100 + at}:${long(64)}`);
-    const name = await add({ name: `${'x'.repeat(62)}.-`, permissions, description: '😀'.repeat(500) });
-    expect((await get(name)).body.permissions).toEqual(permissions);
-  });
-
-  it('can be read, granted and deleted if they have unusual names', async () => {
+    const largest = await add({ name: `${'x'.repeat(62)}.-`, permissions, description: '😀'.repeat(500) });
+    expect((await get(largest)).body.permissions).toEqual(permissions);
     for (const name of '__proto__ constructor toString null - 0 lists created a..b x.'.split(' ')) {
       await add({ name });
       expect((await get(name)).body.name).toBe(name);
@@ -193,17 +188,15 @@ describe('roles', () => {
   it('take effect in the next request of each of their users after a change', async () => {
     const name = await add({ permissions: ['user:read'] });
     const login = await service.loginAs({ roles: [name] });
-    const see = async () => [
-      (await service.get('/user/list?count=none', login)).status,
-      (await service.get('/user', login)).body.permissions,
-    ];
-    expect(await see()).toEqual([200, ['user:read']]);
-    await change(name, { permissions: ['calls:read'] });
-    expect(await see()).toEqual([403, ['calls:read']]);
-    await change(name, { permissions: ['calls:read', 'user:read'] });
-    expect(await see()).toEqual([200, ['calls:read', 'user:read']]);
-    const checked = await service.post('/auth/check-token', { body: { token: login.token } });
-    expect(checked.body.permissions).toEqual(['calls:read', 'user:read']);
+    for (const [permissions, status] of [
+      [['user:read'], 200],
+      [['calls:read'], 403],
+      [['calls:read', 'user:read'], 200],
+    ] as const) {
+      await change(name, { permissions });
+      expect((await service.get('/user/list?count=none', login)).status).toBe(status);
+      expect((await service.get('/user', login)).body.permissions).toEqual(permissions);
+    }
   });
 
   it('are not changed or deleted if they are built in, except for the second-factor requirement', async () => {
@@ -223,17 +216,13 @@ describe('roles', () => {
     const name = await add({ permissions: ['role:manage', 'role:read'] });
     const administrator = { ...system, roles: ['administrator'] };
     const scoped = await service.loginAs({ ...administrator, carrier_scope: ['c1'] });
-    const logins = [
-      ...[scoped, await service.loginAs({ ...administrator, carrier_scope: [] })],
-      ...[await service.loginAs({ roles: [name] }), await service.loginAs({ ...system, roles: ['auditor'] })],
-    ];
+    const scopedToNone = await service.loginAs({ ...administrator, carrier_scope: [] });
+    const logins = [scoped, scopedToNone, await service.loginAs({ roles: [name] })];
     const before = await stored();
     for (const login of logins)
       for (const answer of [
-        await create({}, login),
         await create({ name: '', nonsense: true }, login),
         await change(name, { description: 'x' }, undefined, login),
-        await change(name, { permissions: null }, undefined, login),
         await change('no-such-role', {}, undefined, login),
         await remove(name, undefined, login),
       ])
@@ -242,41 +231,33 @@ describe('roles', () => {
     expect((await service.get(`/role/${name}`, scoped)).status).toBe(200);
   });
 
-  it('have events that only users without a scope see (Z4)', async () => {
-    const roles = [await add({ permissions: ['audit:read'] })];
-    const unscoped = await service.loginAs({ ...system, roles });
-    const others = [{ ...system, carrier_scope: ['c1'] }, { ...system, carrier_scope: [] }, {}];
-    const logins = await Promise.all(others.map((fields) => service.loginAs({ ...fields, roles })));
-    const created = 'event_type=role.created';
-    for (const query of ['target_type=role', created, `${created}&actor_id=${admin.user_id}`]) {
-      const seen = async (by: TestLogin) => (await service.get(`/audit/list?${query}`, by)).body.items.length;
-      expect(await seen(unscoped)).toBeGreaterThan(0);
-      for (const login of logins) expect(await seen(login)).toBe(0);
-    }
-  });
-
   it('are granted only by their exact name (Z17)', async () => {
     const role = await add();
-    const strange = [
-      ...['superadmin', '', ' ', 'Administrator', 'administrator ', '*', 'user:read', 'constructor', '__proto__'],
-      ...['toString', long(65)],
-    ];
+    const user = await userOf([role]);
+    const strange = ['superadmin', '', ' ', 'Administrator', 'administrator ', '*', 'user:read', '__proto__', long(65)];
     const wrong = [
       ...strange.map((name) => [name]),
-      ...[[999], [null], [['operator']], [{}], [role, role], role, 999, null, {}, true, strange],
+      [999],
+      [null],
+      [[role]],
+      [{}],
+      [role, role],
+      role,
+      null,
+      {},
+      strange,
     ];
-    const user = await userOf([role]);
-    const { token } = admin;
     const fields = { user_type: 'carrier', carrier_id: 'c1', name: 'strange', email: 'strange@example.com' };
-    for (const roles of wrong) {
-      const answers = [
-        await service.post('/user/create', { token, body: { ...fields, roles } }),
-        await service.patch(`/user/${user.user_id}`, { token, body: { roles } }),
-      ];
-      for (const field of ['roles', 'roles_add', 'roles_remove'])
-        answers.push(await service.patch(`/user/all?user_id=${user.user_id}`, { token, body: { [field]: roles } }));
-      expect([roles, ...answers.map(codeOf)]).toEqual([roles, ...answers.map(() => '400 request.invalid')]);
-    }
+    const bulk = `/user/all?user_id=${user.user_id}`;
+    for (const roles of wrong)
+      for (const [method, path, body] of [
+        ['POST', '/user/create', { ...fields, roles }],
+        ['PATCH', `/user/${user.user_id}`, { roles }],
+        ...['roles', 'roles_add', 'roles_remove'].map((field) => ['PATCH', bulk, { [field]: roles }] as const),
+      ] as const) {
+        const answer = await service.send(method, path, { token: admin.token, body });
+        expect([path, body, codeOf(answer)]).toEqual([path, body, '400 request.invalid']);
+      }
     const [row] = await service.rows('select roles, version from users where user_id = $1', [user.user_id]);
     expect(row).toEqual({ roles: [role], version: 1 });
   });
@@ -297,16 +278,11 @@ describe('roles', () => {
       return status;
     };
     const nearMisses = [
-      ...['user:*', 'user.*', 'USER:READ', 'User:Read', 'user:readx', 'user:rea', 'user', 'user:', ':read'],
-      ...['user:read ', ' user:read', 'user:read,user:update', 'user:read:all', '**', '*:*', '*:read', 'read', ''],
-      ...['user%', 'user_read', 'user.read', 'constructor'],
+      ...['user:*', 'user.*', 'USER:READ', 'user:readx', 'user:rea', 'user', 'user:', ':read', 'user:read ', ''],
+      ...[' user:read', 'user:read,user:update', 'user:read:all', '**', '*:*', '*:read', 'user_read', 'constructor'],
     ];
-    for (const permission of nearMisses) {
-      await set(permission);
-      expect([permission, await open(), await grant()]).toEqual([permission, 403, 403]);
-    }
     for (const [permissions, opened, granted] of [
-      [nearMisses, 403, 403],
+      ...nearMisses.map((permission) => [[permission], 403, 403] as const),
       [['user:read'], 200, 200],
       [['*'], 200, 403],
       [['user:update'], 403, 200],
@@ -322,9 +298,9 @@ describe('roles', () => {
     it('are not deleted while another role names them', async () => {
       const name = await add();
       const other = await add({ may_grant: [name] });
-      await change(name, { may_grant: [name] });
       expect(codeOf(await remove(name))).toBe('409 role.in_use');
-      expect((await change(other, { may_grant: [] })).status).toBe(200);
+      await change(other, { may_grant: [] });
+      await change(name, { may_grant: [name] });
       expect((await remove(name)).status).toBe(204);
     });
 
@@ -340,32 +316,10 @@ describe('roles', () => {
       const restored = await restoreUser(user);
       expect([restored.status, restored.body.roles]).toEqual([200, ['carrier_user']]);
     });
-
-    it('make an undo skip and report users who would get a deleted or closed role again', async () => {
-      const [gone, closed, there] = [await add(), await add(), await add()];
-      const users = [await userOf([gone]), await userOf([closed]), await userOf([there])];
-      const ids = users.map(({ user_id }) => user_id);
-      const send = async (method: string, body?: unknown) =>
-        (await service.send(method, `/user/all?user_id_in=${ids.join()}`, { token: admin.token, body })).body;
-      const undo = async ({ operation_id }: { operation_id: string }) =>
-        (await service.post(`/user/operation/${operation_id}/undo`, admin)).body;
-      const deleted = await send('DELETE');
-      expect((await remove(gone)).status).toBe(204);
-      expect((await change(closed, { user_types: ['system'] })).status).toBe(200);
-      const answer = await undo(deleted);
-      expect(answer).toMatchObject({ changed: 1, skipped_count: 2 });
-      expect(answer.skipped.map(({ user_id }: { user_id: string }) => user_id).sort()).toEqual(ids.slice(0, 2).sort());
-      const live = 'select user_id from users where user_id = any($1) and deleted_at is null';
-      expect(await service.rows(live, [ids])).toEqual([{ user_id: ids[2] }]);
-      // The same for a role that a change removed.
-      const stripped = await send('PATCH', { roles: [] });
-      expect((await remove(there)).status).toBe(204);
-      expect(await undo(stripped)).toMatchObject({ changed: 0, skipped: [{ user_id: ids[2] }] });
-    });
   });
 
   describe('with unknown permissions', () => {
-    const creations = {
+    const make = {
       role: (permissions: string[], query = '') => create({ permissions }, admin, query),
       key: (permissions: string[], query = '') => {
         const body = { name: 'machine', permissions, expires_at: inSeconds(600) };
@@ -380,38 +334,33 @@ describe('roles', () => {
     ];
     const refused = (wrong: string, right: string) => [400, `permission.unknown: ${wrong}, not ${right}`];
 
-    it.each(Object.entries(creations))(
-      'are rejected at the creation of a %s if they are probably misspelt, with a suggestion (Z40)',
-      async (_what, make) => {
-        for (const [wrong, right] of Object.entries({
-          ...{ 'user:raed': 'user:read', 'user:read-deleted': 'user:read_deleted' },
-          ...{ 'session:revok': 'session:revoke', 'token:inspect': 'token:introspect' },
-        })) {
-          expect(suggestions(await make([wrong, 'user:read']))).toEqual(refused(wrong, right));
-          // The permissions of this service are a closed list, which `new_prefix` does not extend.
-          expect(suggestions(await make([wrong], '?new_prefix=true'))).toEqual(refused(wrong, right));
-        }
-        // A module name one edit from a module of the service can be confirmed.
-        for (const [wrong, right] of Object.entries({
-          ...{ 'usr:read': 'user:read', 'users:read': 'user:read' },
-          ...{ 'rule:manage': 'role:manage', 'email:manage': 'mail:manage' },
-        })) {
-          const answer = await make([wrong]);
+    it('are rejected in a new role or API key if they are probably misspelt, with a suggestion (Z40)', async () => {
+      for (const [wrong, right] of Object.entries({
+        ...{ 'user:raed': 'user:read', 'user:read-deleted': 'user:read_deleted' },
+        ...{ 'session:revok': 'session:revoke', 'token:inspect': 'token:introspect' },
+      })) {
+        expect(suggestions(await make.role([wrong, 'user:read']))).toEqual(refused(wrong, right));
+        // The permissions of this service are a closed list, which `new_prefix` does not extend.
+        expect(suggestions(await make.role([wrong], '?new_prefix=true'))).toEqual(refused(wrong, right));
+      }
+      // A module name one edit from a module of the service can be confirmed.
+      for (const [wrong, right] of Object.entries({
+        ...{ 'usr:read': 'user:read', 'users:read': 'user:read' },
+        ...{ 'rule:manage': 'role:manage', 'email:manage': 'mail:manage' },
+      }))
+        for (const by of [make.role, make.key]) {
+          const answer = await by([wrong]);
           expect(suggestions(answer)).toEqual(refused(wrong, right));
           for (const text of [`Did you mean ${right}?`, 'new_prefix=true'])
             expect(answer.body.errors[0].detail).toContain(text);
-          expect((await make([wrong], '?new_prefix=true')).status).toBe(201);
-          expect(suggestions(await make([wrong], '?new_prefix=false'))).toEqual(refused(wrong, right));
+          expect((await by([wrong], '?new_prefix=true')).status).toBe(201);
+          expect(suggestions(await by([wrong], '?new_prefix=false'))).toEqual(refused(wrong, right));
         }
-        const several = await make(['user:raed', 'usr:read', 'billing:read']);
-        expect(suggestions(several)).toEqual([
-          ...refused('user:raed', 'user:read'),
-          refused('usr:read', 'user:read')[1],
-        ]);
-        expect((await make(['billing:read', 'uzers:read', 'constructor:read', '*'])).status).toBe(201);
-        expect((await make(['a:b'], '?new_prefix=maybe')).body.errors[0].parameter).toBe('new_prefix');
-      },
-    );
+      const several = await make.key(['user:raed', 'usr:read', 'billing:read']);
+      expect(suggestions(several)).toEqual([...refused('user:raed', 'user:read'), refused('usr:read', 'user:read')[1]]);
+      expect((await make.role(['billing:read', 'uzers:read', 'constructor:read', '*'])).status).toBe(201);
+      expect((await make.role(['a:b'], '?new_prefix=maybe')).body.errors[0].parameter).toBe('new_prefix');
+    });
 
     it('are rejected in a change, but not if the role already has them (Z40)', async () => {
       await service.rows(
@@ -424,6 +373,234 @@ describe('roles', () => {
       expect(await set(['user:raed', 'users:read', 'tour:plan'])).toEqual([200]);
       expect(await set(['usr:read'], '?new_prefix=true')).toEqual([200]);
       expect(await set(['usr:read', 'user:raed'])).toEqual(refused('user:raed', 'user:read'));
+    });
+  });
+
+  describe('granting permissions', () => {
+    let operator: Login;
+    /** a System User with `user:read` and `user:update` */
+    let support: Login;
+    let carrierAdministrator: Login;
+    /** may manage roles and has few other permissions */
+    let manager: Login;
+    const managed = ['calls:read', 'role:manage', 'role:read', 'user:create', 'user:read', 'user:update'];
+    beforeAll(async () => {
+      await service.rows(`insert into roles (name, user_types, permissions, may_grant) values
+        ('support', '{system,carrier}', '{user:read,user:update}', '{}'),
+        ('carrier_auditor', '{carrier}', '{user:read,audit:read}', '{}'),
+        ('reader', '{system,carrier}', '{user:read}', '{}'),
+        ('manager', '{system,carrier}', '{${managed.join()}}', '{}'),
+        ('plain', '{system,carrier}', '{calls:read}', '{}'),
+        ('billing', '{system,carrier}', '{billing:write,calls:read}', '{}'),
+        ('detour', '{system,carrier}', '{}', '{administrator}'),
+        ('detour-2', '{system,carrier}', '{user:read}', '{detour}')`);
+      operator = await service.loginAs({ ...system, roles: ['operator'] });
+      support = await service.loginAs({ ...system, roles: ['support'] });
+      carrierAdministrator = await service.loginAs({ roles: ['carrier_administrator'] });
+      manager = await service.loginAs({ ...system, roles: ['manager'] });
+    });
+
+    const rowOf = async (user_id: string) =>
+      (await service.rows('select * from users where user_id = $1', [user_id]))[0];
+    const patch = ({ token }: By, url: string, body: object) => service.patch(url, { token, body });
+    const createUser = ({ token }: By, fields: Record<string, unknown>) => {
+      const name = newName();
+      const body = { name, email: `${name}@example.com`, ...system, ...fields };
+      return service.post('/user/create', { token, body });
+    };
+    const createRole = (by: By, fields: object) => create({ user_types: ['system'], ...fields }, by);
+    const changeRole = (by: By, name: string, body: object) => change(name, body, undefined, by);
+    const removeRole = (by: By, name: string) => remove(name, undefined, by);
+    /** Sends requests that must be rejected with the code, and must change no role. */
+    async function expectAll(code: string, requests: (() => Promise<TestAnswer>)[]): Promise<void> {
+      const before = await stored();
+      for (const [index, request] of requests.entries()) {
+        const { status, body } = await request();
+        expect([index, status, body.code]).toEqual([index, 403, code]);
+      }
+      expect(await stored()).toEqual(before);
+    }
+
+    describe('that the caller lacks', () => {
+      const carrier = { user_type: 'carrier', carrier_id: 'c1' };
+
+      it('is rejected in a new user whose role has a permission that the caller does not hold (Z10)', async () => {
+        for (const [by, type, ...roles] of [
+          [operator, system, 'administrator'],
+          [operator, system, 'auditor'],
+          [operator, system, 'operator', 'administrator'],
+          [operator, carrier, 'carrier_auditor'],
+          [carrierAdministrator, carrier, 'carrier_auditor'],
+          [carrierAdministrator, carrier, 'carrier_user', 'carrier_auditor'],
+          [manager, system, 'detour'],
+          [manager, system, 'detour-2'],
+          [manager, system, 'billing'],
+        ] satisfies [Login, object, ...string[]][]) {
+          const { status, body } = await createUser(by, { ...type, roles });
+          expect([roles, status, body.code]).toEqual([roles, 403, exceeds]);
+        }
+        // Control: roles that the callers hold or may grant.
+        expect((await createUser(operator, { roles: ['operator'] })).status).toBe(201);
+        const own = ['carrier_administrator', 'carrier_user', 'support'];
+        expect((await createUser(carrierAdministrator, { ...carrier, roles: own })).status).toBe(201);
+      });
+
+      it('is rejected in single and bulk changes, for added and for removed roles (Z10)', async () => {
+        const victim = await service.createUser({ ...noPassword, ...system, roles: ['reader'] });
+        const [path, all] = [`/user/${victim.user_id}`, `/user/all?user_id=${victim.user_id}`];
+        await expectAll(exceeds, [
+          () => patch(support, path, { roles: ['operator'] }),
+          () => patch(support, path, { roles: ['reader', 'administrator'] }),
+          () => patch(support, all, { roles: ['operator'] }),
+          () => patch(support, all, { roles_add: ['administrator'] }),
+          () => patch(support, '/user/all?role=administrator', { roles_remove: ['administrator'] }),
+          () => patch(support, '/user/all?role=administrator&dry_run=true', { roles_add: ['administrator'] }),
+          ...['detour', 'detour-2', 'billing'].flatMap((role) => [
+            () => patch(manager, path, { roles: [role] }),
+            () => patch(manager, all, { roles_add: [role] }),
+          ]),
+        ]);
+        expect(await rowOf(victim.user_id)).toMatchObject({ roles: ['reader'], version: 1 });
+        expect((await patch(support, path, { roles: ['support'] })).body.roles).toEqual(['support']);
+        // Control: `may_grant` of the caller names the role "detour", so both roles can be granted.
+        await createRole(admin, { name: 'granter', may_grant: ['detour'], permissions: managed });
+        const granter = await service.loginAs({ ...system, roles: ['granter'] });
+        const granted = await patch(granter, path, { roles: ['detour', 'detour-2'] });
+        expect(granted.body.roles).toEqual(['detour', 'detour-2']);
+      });
+
+      it('is rejected for a wider scope, and in any new System User of a scoped caller (Z10, Z12)', async () => {
+        const carrier_scope = ['c1', 'c2'];
+        const scoped = await service.loginAs({ ...system, roles: ['administrator'], carrier_scope });
+        const { user_id } = await service.createUser(noPassword);
+        const scopes = [['c1'], [], null].map((own) => ({ carrier_scope: own }));
+        for (const fields of [{}, ...scopes, { roles: ['administrator'] }])
+          expect([fields, (await createUser(scoped, fields)).status]).toEqual([fields, 403]);
+        for (const wider of [null, ['c3'], ['c1', 'c3']])
+          for (const path of [`/user/${user_id}`, `/user/all?user_id=${user_id}`])
+            expect((await patch(scoped, path, { carrier_scope: wider })).body.code).toBe(exceeds);
+      });
+    });
+
+    it('is not possible through a change of a user with more permissions than the caller (Z10)', async () => {
+      const above = await service.loginAs({ ...system, roles: ['administrator'] });
+      const detour = await service.createUser({ ...noPassword, ...system, roles: ['detour-2'] });
+      const before = await rowOf(above.user_id);
+      const path = `/user/${above.user_id}`;
+      const all = `/user/all?user_id=${above.user_id}`;
+      const changes = [
+        ...[{ email: 'eve@example.com' }, { status: 'disabled' }, { roles: [] }, { carrier_scope: [] }],
+        ...[{ allowed_ips: ['192.0.2.1'] }, { must_change_password: true }, {}],
+      ];
+      await expectAll('access.protected_user', [
+        ...[operator, support].flatMap((by) => changes.map((body) => () => patch(by, path, body))),
+        () => service.delete(path, operator),
+        () => service.post(`${path}/invite`, operator),
+        () => service.delete(`/auth/session/${above.session_id}`, operator),
+        () => patch(manager, `/user/${detour.user_id}`, { email: 'eve@example.com' }),
+      ]);
+      const skipped = [{ user_id: above.user_id, reason: 'access.protected_user' }];
+      for (const answer of [await patch(operator, all, { status: 'disabled' }), await service.delete(all, operator)])
+        expect(answer.body).toMatchObject({ matched: 1, changed: 0, skipped });
+      expect((await service.delete(`/auth/session/all?user_id=${above.user_id}`, operator)).body.ended).toBe(0);
+      expect((await service.delete(`/user/${support.user_id}?purge=true`, operator)).body.code).toBe('access.denied');
+      expect(await rowOf(above.user_id)).toEqual(before);
+      expect((await service.get('/user', above)).status).toBe(200);
+    });
+
+    describe('to oneself', () => {
+      it('is rejected for every caller and spelling of the id, as is deleting oneself (Z11, Z13)', async () => {
+        // The caller is not the last administrator.
+        await service.createUser({ ...system, roles: ['administrator'] });
+        for (const login of [admin, operator, support, carrierAdministrator]) {
+          const before = await rowOf(login.user_id);
+          for (const id of [login.user_id, login.user_id.toUpperCase()]) {
+            for (const body of [
+              ...[{ roles: ['administrator'] }, { roles: [] }, { status: 'disabled' }, { status: 'active' }],
+              ...[{ carrier_scope: null }, { carrier_scope: [] }],
+            ])
+              expect([body, (await patch(login, `/user/${id}`, body)).status]).toEqual([body, 403]);
+            // The role "support" lacks the permission to delete users.
+            const code = login === support ? 'access.denied' : 'user.self_protected';
+            expect((await service.delete(`/user/${id}`, login)).body.code).toBe(code);
+          }
+          expect(await rowOf(login.user_id)).toEqual(before);
+        }
+        for (const body of [{ status: 'disabled' }, { roles: [] }])
+          expect((await patch(admin, `/user/${admin.user_id}`, body)).body.code).toBe('user.self_protected');
+        const purged = await service.delete(`/user/${admin.user_id}?purge=true`, admin);
+        expect(purged.body.code).toBe('user.self_protected');
+      });
+
+      it('is skipped in a bulk change that also matches others, as is deleting oneself (Z11, Z13)', async () => {
+        const other = await service.createUser({ ...noPassword, ...system, carrier_scope: ['c1'] });
+        const all = `/user/all?user_id_in=${admin.user_id},${other.user_id}`;
+        const one = { matched: 2, changed: 1, skipped: [{ user_id: admin.user_id, reason: 'user.self_protected' }] };
+        const before = await rowOf(admin.user_id);
+        const changes = [{ roles_add: ['operator'] }, { carrier_scope: ['c2'] }, { roles: ['auditor'] }];
+        for (const body of [...changes, { status: 'disabled' }])
+          expect((await patch(admin, all, body)).body).toMatchObject(one);
+        expect((await service.delete(all, admin)).body).toMatchObject(one);
+        expect(await rowOf(admin.user_id)).toEqual(before);
+        expect((await service.get('/user', admin)).status).toBe(200);
+      });
+    });
+
+    describe('through a role', () => {
+      it('is rejected in a new role with more permissions than its creator may grant (Z10)', async () => {
+        await expectAll(
+          exceeds,
+          [
+            ...[
+              { permissions: ['*'] },
+              { permissions: ['user:delete'] },
+              { permissions: [...managed, 'billing:write'] },
+            ],
+            ...[{ may_grant: ['administrator'] }, { may_grant: ['billing'] }, { may_grant: ['detour'] }],
+            ...[{ may_grant: ['plain', 'detour-2'] }, { name: 'loop', may_grant: ['loop', 'detour-2'] }],
+          ].map((fields) => () => createRole(manager, fields)),
+        );
+        // Control: permissions that the caller holds.
+        const may_grant = ['plain', 'manager', 'carrier_user'];
+        expect((await createRole(manager, { permissions: managed, may_grant })).status).toBe(201);
+      });
+
+      it('is rejected in changes and deletions of a role that grants more than the caller may (Z10)', async () => {
+        await expectAll(exceeds, [
+          () => changeRole(manager, 'plain', { permissions: ['*'] }),
+          () => changeRole(manager, 'plain', { permissions: ['calls:read', 'billing:write'] }),
+          () => changeRole(manager, 'plain', { may_grant: ['administrator'] }),
+          () => changeRole(manager, 'plain', { may_grant: ['detour-2'] }),
+          () => changeRole(manager, 'manager', { permissions: [...managed, 'user:delete'] }),
+          () => changeRole(manager, 'manager', { permissions: ['*'] }),
+          () => changeRole(manager, 'manager', { may_grant: ['administrator'] }),
+          () => changeRole(manager, 'billing', { permissions: ['calls:read'] }),
+          () => changeRole(manager, 'billing', { permissions: [] }),
+          () => changeRole(manager, 'detour', { may_grant: [] }),
+          () => changeRole(manager, 'billing', { description: 'mine' }),
+          () => changeRole(manager, 'detour', { user_types: ['carrier'] }),
+          () => changeRole(manager, 'billing', {}),
+          () => removeRole(manager, 'billing'),
+          () => removeRole(manager, 'detour-2'),
+        ]);
+        for (const permissions of [['calls:read', 'user:read'], ['calls:read']])
+          expect((await changeRole(manager, 'plain', { permissions })).status).toBe(200);
+        await expectAll('access.denied', [() => changeRole(manager, 'operator', { permissions: managed })]);
+      });
+
+      it('is rejected in a change of a role that the caller may only grant (Z10)', async () => {
+        const giverRole = { name: 'giver', permissions: ['role:manage'], may_grant: ['billing', 'administrator'] };
+        expect((await createRole(admin, giverRole)).status).toBe(201);
+        const giver = await service.loginAs({ ...system, roles: ['giver'] });
+        await expectAll(exceeds, [
+          () => changeRole(giver, 'billing', { permissions: ['billing:write'] }),
+          () => removeRole(giver, 'billing'),
+          () => createRole(giver, { permissions: ['billing:write'] }),
+          () => createRole(giver, { permissions: ['*'] }),
+        ]);
+        // Control: a new role may name the role in `may_grant`.
+        expect((await createRole(giver, { may_grant: ['billing'] })).status).toBe(201);
+      });
     });
   });
 });

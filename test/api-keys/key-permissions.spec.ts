@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { RememberedActorsService } from '../../src/auth/tokens/remembered-actors.service';
 import { document } from '../support/document';
-import { errorsIn } from '../support/imports';
+import { errorsIn, importRows } from '../support/imports';
 import { createKey, inSeconds, type TestKey } from '../support/keys';
 import { visibleResponse } from '../support/links';
 import { type TestAnswer, type TestLogin, TestService } from '../support/service';
@@ -42,12 +42,6 @@ describe('the permissions of API keys', () => {
     service.loginAs({ user_type: 'system', roles, ...fields });
   const countKeys = () => service.rows('select count(*) from keys');
   const rowOf = async (user_id: string) => (await service.rows('select * from users where user_id = $1', [user_id]))[0];
-  const importRow = (token: string, row: object, query = '') =>
-    service.post(`/user/import${query}`, {
-      token,
-      body: JSON.stringify(row),
-      headers: { 'content-type': 'application/x-ndjson' },
-    });
 
   describe('on all routes', () => {
     const restricted = Object.entries(document.paths).flatMap(([path, operations]) =>
@@ -83,14 +77,10 @@ describe('the permissions of API keys', () => {
 
     it('gives a key no rights on an own user, not even with the id of a user (Z2, Z24)', async () => {
       const { user_id } = await service.loginAs();
-      const { key, key_id } = await createKey(service, ['voip:call']);
+      const { key: token, key_id } = await createKey(service, ['voip:call']);
       await service.rows('update keys set key_id = $1 where key_id = $2', [user_id, key_id]);
-      for (const answer of [
-        await service.get(`/user/${user_id}`, { token: key }),
-        await service.patch(`/user/${user_id}`, { token: key, body: { locale: 'de' } }),
-        await service.get('/auth/session/list', { token: key }),
-      ])
-        expect(code(answer)).toBe('403 access.denied');
+      for (const path of [`/user/${user_id}`, '/auth/session/list'])
+        expect(code(await service.get(path, { token }))).toBe('403 access.denied');
     });
   });
 
@@ -122,15 +112,11 @@ describe('the permissions of API keys', () => {
         [scoped, {}, exceeds],
         [scoped, { carrier_scope: null }, exceeds],
         [scoped, { carrier_scope: ['c1', 'c3'] }, exceeds],
-        [scoped, { carrier_scope: ['C1'] }, exceeds],
         [none, { carrier_scope: ['c1'] }, exceeds],
-        [none, {}, exceeds],
         [carrier, { carrier_scope: ['c1'] }, '400 request.invalid'],
-        [carrier, { carrier_scope: null }, '400 request.invalid'],
         [carrier, { carrier_id: 'c2' }, '400 request.invalid'],
         [carrier, { user_type: 'system' }, '400 request.invalid'],
         [scoped, { carrier_scope: ['c2'] }, '201'],
-        [scoped, { carrier_scope: [] }, '201'],
         [none, { carrier_scope: [] }, '201'],
         [carrier, {}, '201'],
       ] as const)
@@ -165,10 +151,10 @@ describe('the permissions of API keys', () => {
       expect(code(await change(made.key, raise))).toBe(exceeds);
       expect(code(await change(maker.token, raise))).toBe('200');
       expect(code(await change(made.key, { locale: 'de' }))).toBe(protectedUser);
-      const { key } = await createKey(service, ['user:read', 'user:create', 'user:update', 'user:delete']);
+      const { key } = await createKey(service, everything);
       const person = { name: 'by-key', email: 'by-key@example.com', user_type: 'system' };
       const create = (roles: string[]) => service.post('/user/create', { token: key, body: { ...person, roles } });
-      for (const roles of [['administrator'], ['operator'], ['key_maker'], ['key_user', 'auditor']])
+      for (const roles of [['administrator'], ['operator'], ['key_user', 'auditor']])
         expect(code(await create(roles))).toBe(exceeds);
       expect(code(await create(['key_user']))).toBe('201');
       const victim = await service.createUser({ user_type: 'system', roles: ['operator'] });
@@ -176,26 +162,10 @@ describe('the permissions of API keys', () => {
         expect(code(await service.patch(`/user/${user_id}`, { token: key, body: { locale: 'de' } }))).toBe(
           protectedUser,
         );
-      expect(code(await service.delete(`/user/${victim.user_id}`, { token: key }))).toBe(protectedUser);
-    });
-
-    it('lets no key remove the last administrator (Z14)', async () => {
-      const other = await systemUser(['administrator']);
-      const keys = [await createKey(service, ['*']), await createKey(service, ['*'], {}, other)];
-      const others = `update users set status = 'disabled' where 'administrator' = any(roles) and user_id <> $1`;
-      await service.rows(others, [admin.user_id]);
-      for (const [method, body] of [
-        ['PATCH', { status: 'disabled' }],
-        ['PATCH', { roles: [] }],
-        ['PATCH', { carrier_scope: ['c1'] }],
-        ['DELETE', undefined],
-      ] as const) {
-        const send = ({ key }: TestKey) => service.send(method, `/user/${admin.user_id}`, { token: key, body });
-        expect(await Promise.all(keys.map(async (key) => code(await send(key))))).toEqual([
-          protectedSelf,
-          protectedUser,
-        ]);
-      }
+      for (const path of [`/user/${victim.user_id}`, `/auth/session/${admin.session_id}`])
+        expect(code(await service.delete(path, { token: key }))).toBe(protectedUser);
+      const ended = await service.delete(`/auth/session/all?user_id=${admin.user_id}`, { token: key });
+      expect(ended.body).toEqual({ ended: 0 });
     });
   });
 
@@ -333,8 +303,7 @@ describe('the permissions of API keys', () => {
       const bulk = await service.delete(`/user/all?user_id=${user_id}`, { token: key });
       expect(bulk.body).toMatchObject({ changed: 0, skipped_reasons: { 'user.self_protected': 1 } });
       const row = { user_type: 'system', name: before?.['name'], email: before?.['email'], roles: [], user_id };
-      for (const query of ['', '?on_conflict=skip'])
-        expect((await importRow(key, row, query)).body).toMatchObject({ changed: 0 });
+      expect((await importRows(service, [row], { token: key })).body).toMatchObject({ changed: 0 });
       expect(await rowOf(user_id)).toEqual(before);
     });
 
@@ -346,16 +315,6 @@ describe('the permissions of API keys', () => {
       expect(ofKey).toMatchObject({ actor_type: 'key', user_id: key_id, created_by: user_id });
       const ofUser = await remembered.of({ actor_type: 'user', actor_id: user_id, ...work });
       expect(ofUser).toMatchObject({ user_id, created_by: null });
-    });
-
-    it('gives a key none of the rights that its creator has on the own user (Z31, Z24)', async () => {
-      const owner = await systemUser(['administrator']);
-      const made = await createKey(service, ['user:update', 'session:revoke'], {}, owner);
-      const by = { token: made.key };
-      expect(code(await service.get(`/user/${owner.user_id}`, by))).toBe('403 access.denied');
-      const renamed = await service.patch(`/user/${owner.user_id}`, { ...by, body: { first_name: 'Eve' } });
-      expect(code(renamed)).toBe(protectedUser);
-      expect(code(await service.delete(`/auth/session/${owner.session_id}`, by))).toBe(protectedUser);
     });
 
     it('lets no key undo what an administrator did to its creator, or restore its creator (Z31)', async () => {
@@ -386,31 +345,29 @@ describe('the permissions of API keys', () => {
       token = (await createKey(service, ['*'])).key;
     });
 
-    it.each(['administrator', 'root'])('lets no key grant or revoke the role %s in any request (Z31)', async (role) => {
+    it('lets no key grant or revoke the role administrator, or another with *, in any request (Z31)', async () => {
       const user = await service.createUser({ user_type: 'system', roles: ['reader'] });
-      const [url, bulk] = [`/user/${user.user_id}`, `/user/all?user_id=${user.user_id}`];
-      expect(code(await service.patch(url, { token, body: { roles: [role] } }))).toBe(exceeds);
-      for (const body of [{ roles: [role] }, { roles_add: [role] }, { roles_remove: [role] }])
-        expect([body, code(await service.patch(bulk, { token, body }))]).toEqual([body, exceeds]);
-      const fields = { user_type: 'system', name: `made-${role}`, email: `made-${role}@example.com`, roles: [role] };
-      expect(code(await service.post('/user/create', { token, body: fields }))).toBe(exceeds);
-      const { body } = await importRow(token, fields);
-      expect([body.changed, errorsIn(body)]).toMatchObject([0, [{ pointer: '/roles' }]]);
-
-      const strong = await service.createUser({ user_type: 'system', roles: [role] });
-      const all = `/user/all?user_id=${strong.user_id}`;
+      const strong = await service.createUser({ user_type: 'system', roles: ['root'] });
+      const [bulk, all] = [`/user/all?user_id=${user.user_id}`, `/user/all?user_id=${strong.user_id}`];
+      for (const role of ['administrator', 'root']) {
+        expect(code(await service.patch(`/user/${user.user_id}`, { token, body: { roles: [role] } }))).toBe(exceeds);
+        for (const body of [{ roles: [role] }, { roles_add: [role] }, { roles_remove: [role] }])
+          expect([body, code(await service.patch(bulk, { token, body }))]).toEqual([body, exceeds]);
+        const fields = { user_type: 'system', name: 'made', email: 'made@example.com', roles: [role] };
+        expect(code(await service.post('/user/create', { token, body: fields }))).toBe(exceeds);
+        const { body } = await importRows(service, [fields], { token });
+        expect([body.changed, errorsIn(body)]).toMatchObject([0, [{ pointer: '/roles' }]]);
+      }
       const undo = async ({ body: { operation_id } }: TestAnswer) =>
         (await service.post(`/user/operation/${operation_id}/undo`, { token })).body;
       const demoted = await service.patch(all, { ...admin, body: { roles: ['reader'] } });
       expect(await undo(demoted)).toMatchObject({ changed: 0, skipped_reasons: { 'access.grant_exceeds_own': 1 } });
-      await service.patch(`/user/${strong.user_id}`, { ...admin, body: { roles: [role] } });
+      await service.patch(`/user/${strong.user_id}`, { ...admin, body: { roles: ['root'] } });
       const deleted = await service.delete(all, admin);
       expect(code(await service.post(`/user/${strong.user_id}/restore`, { token }))).toBe(protectedUser);
       expect(await undo(deleted)).toMatchObject({ changed: 0, skipped_reasons: { 'access.protected_user': 1 } });
-      const given = `
-        select name from users
-        where $1 = any(roles) and deleted_at is null and (user_id = $2 or name = $3)`;
-      expect(await service.rows(given, [role, user.user_id, fields.name])).toEqual([]);
+      expect(await service.rows(`select 1 from users where name = 'made'`)).toEqual([]);
+      expect((await rowOf(user.user_id))?.['roles']).toEqual(['reader']);
     });
 
     it('lets no key add * to a role, or let a role grant a role with * (Z31)', async () => {

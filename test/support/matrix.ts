@@ -1,7 +1,87 @@
 import { randomUUID } from 'node:crypto';
-import { type Relation, relations } from './access-roles';
+import { accessTokenOf } from './made-logins';
 import { refreshOverview } from './overview';
 import type { TestAnswer, TestLogin, TestService } from './service';
+
+/** The owner of the requested resource in relation to the caller. */
+const relations = ['own', 'same carrier', 'other carrier', 'system user', 'missing'] as const;
+/** One of `relations`. */
+export type Relation = (typeof relations)[number];
+
+/** A role in the matrix. */
+interface Role {
+  fields: Record<string, unknown>;
+  holds: 'all' | string[];
+  /** users that the role may see */
+  sees: Relation[];
+  /** users with roles that the role may not grant */
+  mayNotChange: Relation[];
+  /** allows nothing until the password is changed */
+  mustChangePassword?: true;
+  /** allows little until a second factor is enrolled */
+  mustEnroll?: true;
+}
+
+/** The common permissions of `operator` and `carrier_administrator`. */
+const manages = [
+  ...['user:read', 'user:read_deleted', 'user:create', 'user:update', 'user:delete', 'user:reset_factors'],
+  ...['session:read', 'session:revoke', 'role:read'],
+];
+const everyUser: Relation[] = ['own', 'same carrier', 'other carrier', 'system user'];
+const ownCarrier: Relation[] = ['own', 'same carrier'];
+
+const system = (fields: object, holds: Role['holds'], mayNotChange: Relation[] = []): Role => ({
+  ...{ fields: { user_type: 'system', ...fields }, holds, sees: everyUser, mayNotChange },
+});
+const scoped = (role: string, holds: Role['holds']): Role => ({
+  ...system({ roles: [role], carrier_scope: ['c1'] }, holds),
+  sees: ownCarrier,
+});
+const ofCarrier = (role: string, holds: string[]): Role => ({
+  ...{ fields: { roles: [role] }, holds, sees: ownCarrier, mayNotChange: [] },
+});
+const transfers = [...manages, 'user:import', 'user:export'];
+const administrators: Relation[] = ['other carrier', 'system user'];
+
+/**
+ * The roles of the matrix. The user of the same carrier (`c1`) is a `carrier_user`, the one of
+ * another carrier (`c2`) a `carrier_administrator`, and the System User an `administrator`.
+ */
+export const callers: Record<string, Role> = {
+  administrator: system({ roles: ['administrator'] }, 'all'),
+  'scoped administrator': scoped('administrator', 'all'),
+  operator: system({ roles: ['operator'] }, transfers, ['system user']),
+  'scoped operator': scoped('operator', transfers),
+  auditor: system(
+    { roles: ['auditor'] },
+    ['user:read', 'user:read_deleted', 'session:read', 'role:read', 'audit:read'],
+    administrators,
+  ),
+  'System User without roles': system({}, [], administrators),
+  'custom role support': system(
+    { roles: ['support'] },
+    ['user:read', 'user:update', 'session:revoke', 'key:manage', 'token:introspect'],
+    administrators,
+  ),
+  carrier_administrator: ofCarrier('carrier_administrator', manages),
+  carrier_user: ofCarrier('carrier_user', []),
+  'custom role carrier_auditor': ofCarrier('carrier_auditor', [
+    ...['user:read', 'session:read', 'audit:read', 'user:delete', 'key:manage', 'token:introspect'],
+  ]),
+  'administrator who must change the password': {
+    ...system({ roles: ['administrator'], must_change_password: true }, 'all'),
+    mustChangePassword: true,
+  },
+  'administrator who must enrol a second factor': {
+    ...system({ roles: ['administrator'], second_factor_required_from: '2020-01-01T00:00:00Z' }, []),
+    mustEnroll: true,
+  },
+};
+
+/** Roles that the platform adds to the built-in ones. */
+export const customRoles = `insert into roles (name, user_types, permissions) values
+  ('support', '{system}', '{user:read,user:update,session:revoke,key:manage,token:introspect}'),
+  ('carrier_auditor', '{carrier}', '{user:read,session:read,audit:read,user:delete,key:manage,token:introspect}')`;
 
 /** The user that a request concerns. */
 export interface Person {
@@ -21,10 +101,11 @@ export interface Cell {
   isProtected: boolean;
   /** a System User without scope */
   seesAll: boolean;
-  /** a user for whom a second factor is required, and who has none */
-  mustEnroll: boolean;
   holds: (permission: string) => boolean;
 }
+
+type Send = (cell: Cell) => Promise<TestAnswer>;
+type Expected = (cell: Cell) => string;
 
 /** An operation and its expected statuses. */
 export interface MatrixRow {
@@ -33,267 +114,392 @@ export interface MatrixRow {
   /** own resources need no permission */
   orSelf?: true;
   duringPasswordChange?: true;
-  duringEnrollment?: true;
+  /** the status for a caller who must enrol a second factor; by default a rejection */
+  duringEnrollment?: string;
   related: readonly Relation[];
-  send: (cell: Cell) => Promise<TestAnswer>;
+  send: Send;
   /** the status for a caller with the permission */
-  expected: (cell: Cell) => string;
+  expected: Expected;
   /** the part of a successful response that is compared beside the status */
-  detailOf?: (answer: TestAnswer) => string;
+  detailOf: ((answer: TestAnswer) => string) | undefined;
 }
 
-/** Returns the rows about operations, roles, API keys, mails, logins, exports and figures. */
-export function sharedRows(service: () => TestService): Record<string, MatrixRow> {
-  const managed = { ...operationRows(service), ...roleRows(service), ...keyRows(service), ...mailRows(service) };
-  return { ...managed, ...loginRows(service), ...exportRows(service) };
-}
+const always = (status: string) => () => status;
+const existing =
+  (then: Expected, missing = '404 user.not_found'): Expected =>
+  (cell) =>
+    cell.sees ? then(cell) : missing;
+const protectedOr =
+  (then: string): Expected =>
+  ({ isProtected }) =>
+    isProtected ? '403 access.protected_user' : then;
+const ownOr =
+  (own: string, then: Expected): Expected =>
+  (cell) =>
+    cell.relation === 'own' ? own : then(cell);
+const count = (name: string): Expected => existing(always(`200 ${name} 1`), `200 ${name} 0`);
+const found = ({ body }: TestAnswer) => ` found ${body.items?.length}`;
+const matchedOne: Expected = ({ isProtected }) => `200 matched 1 ${isProtected ? 'access.protected_user' : ''}`;
+const matched = ({ body }: TestAnswer) =>
+  ` matched ${body.matched} ${(body.skipped as { reason: string }[]).map(({ reason }) => reason).join()}`;
 
-/** Returns the rows about operations. Each cell requests an operation of its user. */
-function operationRows(service: () => TestService): Record<string, MatrixRow> {
-  const about = async (method: string, action: string, { login, target }: Cell, permission = 'user:update') => {
-    const id = randomUUID();
-    await service().rows(
-      `
-        insert into operations (operation_id, kind, permission, status, actor_id, request, finished_at)
-        values ($1, $3, $4, 'done', $2, '{}', now())`,
-      [id, target.user_id, permission === 'user:import' ? 'import' : 'change', permission],
-    );
-    return service().send(method, `/user/operation/${id}${action}`, login);
-  };
-  const notFound = '404 operation.not_found';
-  const expected =
-    (then: string, permission = 'user:update') =>
-    (cell: Cell) => {
-      if (!['user:update', 'user:delete', 'user:import'].some(cell.holds)) return '403 access.denied';
-      return cell.holds(permission) && (cell.seesAll || cell.relation === 'own') ? then : notFound;
+/** Returns a row about every kind of user. */
+const onUsers = (
+  permission: string | null,
+  send: Send,
+  expected: Expected,
+  detailOf?: MatrixRow['detailOf'],
+): MatrixRow => ({ permission, related: relations, send, expected, detailOf });
+/** Returns a row about other users, which nobody can use for oneself. */
+const onOthers = (permission: string, send: Send, status: string) =>
+  onUsers(permission, send, existing(ownOr('403 user.self_protected', protectedOr(status))));
+/** Returns a row about the caller or about nobody. */
+const own = (
+  permission: string | null,
+  send: Send,
+  expected: string | Expected,
+  more: Partial<MatrixRow> = {},
+): MatrixRow => ({
+  ...{ permission, related: ['own'], send, detailOf: undefined },
+  ...{ expected: typeof expected === 'string' ? always(expected) : expected, ...more },
+});
+
+/** Returns the rows of all operations that need a login. */
+export function matrixRows(service: TestService): Record<string, MatrixRow> {
+  /** Sends a request about the target, such as `GET /user/:user`. */
+  const call =
+    (request: string, body?: object): Send =>
+    ({ login: { token }, target: { user_id, session_id } }) => {
+      const [method = '', url = ''] = request.replace(':user', user_id).replace(':session', session_id).split(' ');
+      return service.send(method, url, { token, body });
     };
-  const row = (method: string, action: string, then: string): MatrixRow => ({
-    permission: null,
-    related: relations,
-    send: (cell) => about(method, action, cell),
-    expected: expected(then),
-  });
-  return {
-    'GET /user/operation/{operation_id}': row('GET', '', '200'),
-    'GET /user/operation/{operation_id}/skipped': {
-      permission: null,
-      related: relations,
-      send: (cell) => about('GET', '/skipped', cell, 'user:import'),
-      expected: (cell) => {
-        const answer = expected('200', 'user:import')(cell);
-        // Rows of other actors contain personal values.
-        return cell.relation === 'own' || cell.holds('user:read') ? answer : answer.replace('200', notFound);
-      },
-    },
-    'POST /user/operation/{operation_id}/cancel': row('POST', '/cancel', '202'),
-    'POST /user/operation/{operation_id}/undo': row('POST', '/undo', '409 operation.not_undoable'),
-    'GET /user/operation/list': {
-      permission: null,
-      related: relations,
-      send: async (cell) => {
-        await service().rows('delete from operations');
-        await about('GET', '', cell);
-        return service().get(`/user/operation/list?actor_id=${cell.target.user_id}`, cell.login);
-      },
-      expected: (cell) => expected('200 found 1')(cell).replace(notFound, '200 found 0'),
-      detailOf: ({ body }) => ` found ${body.items?.length}`,
-    },
-  };
-}
+  /** Inserts a row about the target, whose id is `$1`, and sends a request about the row. */
+  const callInserted =
+    (insert: string, request: string, body?: object): Send =>
+    async (cell) => {
+      const { rows } = await service.sql.query<{ id: string }>(insert, [cell.target.user_id]);
+      return call(request.replace(':id', rows[0]?.id ?? randomUUID()), body)(cell);
+    };
+  const rows = { ...userRows(), ...sessionRows(), ...roleRows(), ...keyRows(), ...operationRows() };
+  return { ...rows, ...mailRows(), ...factorRows(), ...ownRows() };
 
-/** Returns the rows about roles. Only System Users without scope change them. */
-function roleRows(service: () => TestService): Record<string, MatrixRow> {
-  const manage = (send: MatrixRow['send'], then: string): MatrixRow => ({
-    permission: 'role:manage',
-    related: ['own'],
-    send,
-    expected: ({ seesAll }) => (seesAll ? then : '403 access.denied'),
-  });
-  const read = (path: string): MatrixRow => ({
-    permission: 'role:read',
-    related: ['own'],
-    send: ({ login }) => service().get(path, login),
-    expected: () => '200',
-  });
-  return {
-    'GET /role/list': read('/role/list'),
-    'GET /role/{role}': read('/role/administrator'),
-    'POST /role/create': manage(
-      ({ login: { token } }) =>
-        service().post('/role/create', { token, body: { name: 'Auditor', user_types: ['system'] } }),
-      '409 role.name_taken',
-    ),
-    'PATCH /role/{role}': manage(
-      ({ login: { token } }) => service().patch('/role/support', { token, body: {} }),
-      '200',
-    ),
-    'DELETE /role/{role}': manage(({ login }) => service().delete('/role/no-such-role', login), '404 role.not_found'),
-  };
-}
-
-/** Returns the rows about API keys. Each cell requests a key of its user. */
-function keyRows(service: () => TestService): Record<string, MatrixRow> {
-  const madeBy = async (user_id: string) => {
-    const rows = await service().rows<{ key_id: string }>(
-      `
-        insert into keys (
-          key_id, name, token_hash, permissions, user_type, carrier_id, carrier_scope, created_by, expires_at
-        )
-        select
-          uuid_v7(), 'one', gen_random_uuid()::text::bytea, '{}', user_type, carrier_id, carrier_scope, user_id,
-          now() + interval '1 hour'
-        from users
-        where user_id = $1
-        returning key_id`,
-      [user_id],
-    );
-    return rows[0]?.key_id ?? randomUUID();
-  };
-  return {
-    'POST /auth/key/create': {
-      permission: 'key:manage',
-      related: ['own'],
-      send: ({ login: { token } }) => {
-        const expires_at = new Date(Date.now() + 86_400_000).toISOString();
-        return service().post('/auth/key/create', { token, body: { name: 'all', permissions: ['*'], expires_at } });
+  function userRows(): Record<string, MatrixRow> {
+    /** Returns the type and the carrier of a new user in relation to the caller. */
+    const typeOf = (relation: Relation) =>
+      relation === 'system user'
+        ? { user_type: 'system' }
+        : { user_type: 'carrier', carrier_id: relation === 'same carrier' ? 'c1' : 'c2' };
+    const newUsers: Relation[] = ['same carrier', 'other carrier', 'system user'];
+    const timezone = { timezone: 'Europe/Vienna' };
+    const exported = (send: Send) =>
+      onUsers('user:export', send, count('found'), ({ text }) => ` found ${text.split('\r\n').length - 2}`);
+    return {
+      'GET /user/{user_id}': {
+        ...onUsers('user:read', call('GET /user/:user'), existing(always('200'))),
+        orSelf: true,
       },
-      expected: ({ holds, seesAll }) => (holds('*') && seesAll ? '201' : '403 access.grant_exceeds_own'),
-    },
-    'GET /auth/key/list': {
-      permission: 'key:manage',
-      related: relations,
-      send: async ({ login, target }) => {
-        await service().rows('delete from keys');
-        await madeBy(target.user_id);
-        return service().get(`/auth/key/list?created_by=${target.user_id}`, login);
+      'PATCH /user/{user_id}': {
+        ...onUsers('user:update', call('PATCH /user/:user', timezone), existing(protectedOr('200'))),
+        orSelf: true,
       },
-      expected: ({ sees }) => `200 found ${sees ? 1 : 0}`,
-      detailOf: ({ body }) => ` found ${body.items?.length}`,
-    },
-    'DELETE /auth/key/{key_id}': {
-      permission: 'key:manage',
-      related: relations,
-      send: async ({ login, target }) => service().delete(`/auth/key/${await madeBy(target.user_id)}`, login),
-      expected: ({ sees }) => (sees ? '204' : '404 key.not_found'),
-    },
-    'POST /auth/key/{key_id}/resume': {
-      permission: 'key:manage',
-      related: relations,
-      send: async ({ login, target }) => service().post(`/auth/key/${await madeBy(target.user_id)}/resume`, login),
-      expected: ({ sees }) => (sees ? '204' : '404 key.not_found'),
-    },
-  };
-}
-
-/** Returns the rows about mails. Each cell requests a waiting mail to its user. */
-function mailRows(service: () => TestService): Record<string, MatrixRow> {
-  const mailTo = async (user_id: string) => {
-    await service().rows(`select graphile_worker.remove_job('matrix')`);
-    const [job] = await service().rows<{ mail_id: string }>(
-      `
-        select ('00000000-0000-8000-8000-' || lpad(to_hex(id), 12, '0')) as mail_id
-        from graphile_worker.add_job(
-          'send-mail',
-          json_build_object('user_id', $1::text, 'mail', 'token-reuse'),
-          run_at => now() + interval '1 day',
-          job_key => 'matrix'
-        )`,
-      [user_id],
-    );
-    return job?.mail_id ?? '';
-  };
-  return {
-    'GET /mail/list': {
-      permission: 'mail:manage',
-      related: relations,
-      send: async ({ login, target }) => service().get(`/mail/list?mail_id=${await mailTo(target.user_id)}`, login),
-      expected: ({ sees }) => `200 found ${sees ? 1 : 0}`,
-      detailOf: ({ body }) => ` found ${body.items?.length}`,
-    },
-    'POST /mail/{mail_id}/retry': {
-      permission: 'mail:manage',
-      related: relations,
-      send: async ({ login, target }) => service().post(`/mail/${await mailTo(target.user_id)}/retry`, login),
-      expected: ({ sees }) => (sees ? '202' : '404 mail.not_found'),
-    },
-  };
-}
-
-/** Returns the rows about lockouts and own passwords. */
-function loginRows(service: () => TestService): Record<string, MatrixRow> {
-  return {
-    'POST /user/{user_id}/unlock': {
-      permission: 'user:update',
-      related: relations,
-      send: ({ login, target }) => service().post(`/user/${target.user_id}/unlock`, login),
-      expected: ({ sees, isProtected, relation }) => {
-        if (relation === 'own') return '403 user.self_protected';
-        if (!sees) return '404 user.not_found';
-        return isProtected ? '403 access.protected_user' : '204';
+      'DELETE /user/{user_id}': onOthers('user:delete', call('DELETE /user/:user'), '204'),
+      'POST /user/{user_id}/restore': onUsers(
+        'user:delete',
+        async (cell) => {
+          if (cell.relation !== 'own')
+            await service.rows('update users set deleted_at = now() where user_id = $1', [cell.target.user_id]);
+          return call('POST /user/:user/restore')(cell);
+        },
+        existing(ownOr('404 user.not_found', protectedOr('200'))),
+      ),
+      'POST /user/{user_id}/invite': onUsers(
+        'user:update',
+        call('POST /user/:user/invite'),
+        existing(protectedOr('400 request.invalid')),
+      ),
+      'POST /user/{user_id}/unlock': onOthers('user:update', call('POST /user/:user/unlock'), '204'),
+      'POST /user/{user_id}/secure': onOthers(
+        'user:update',
+        call('POST /user/:user/secure', { factors: 'keep', keys: 'keep' }),
+        '200',
+      ),
+      'POST /user/create': {
+        // The name is taken, so that no user is created.
+        ...onUsers(
+          'user:create',
+          ({ login: { token }, target: { name }, relation }) =>
+            service.post('/user/create', { token, body: { name, email: `${name}@x.example`, ...typeOf(relation) } }),
+          existing(always('409 user.name_taken'), '403 access.denied'),
+        ),
+        related: newUsers,
       },
-    },
-    'POST /auth/password': {
-      permission: null,
-      duringPasswordChange: true,
-      duringEnrollment: true,
-      related: ['own'],
-      send: ({ login: { token } }) =>
-        service().post('/auth/password', {
-          token,
-          body: { current_password: 'wrong', new_password: 'wrong horse battery staple' },
+      'POST /user/import': {
+        ...onUsers(
+          'user:import',
+          ({ login: { token }, target: { name }, relation }) => {
+            const body = JSON.stringify({ name, email: `${name}@x.example`, ...typeOf(relation) });
+            const headers = { 'content-type': 'application/x-ndjson' };
+            return service.post('/user/import?dry_run=true', { token, body, headers });
+          },
+          existing(always('200 user.name_taken'), '200 access.denied'),
+          ({ body }) => ` ${Object.keys(body.skipped_reasons as object).join()}`,
+        ),
+        related: newUsers,
+      },
+      'GET /user/list': onUsers('user:read', call('GET /user/list?user_id=:user'), count('found'), found),
+      'PATCH /user/all': onUsers(
+        'user:update',
+        call('PATCH /user/all?user_id=:user', timezone),
+        existing(matchedOne, '200 matched 0 '),
+        matched,
+      ),
+      'DELETE /user/all': onUsers(
+        'user:delete',
+        call('DELETE /user/all?user_id=:user'),
+        existing(ownOr('200 matched 1 user.self_protected', matchedOne), '200 matched 0 '),
+        matched,
+      ),
+      'GET /user/export': exported(call('GET /user/export?user_id=:user')),
+      'POST /user/export/link': exported(async (cell) => {
+        const link = await call('POST /user/export/link?user_id=:user')(cell);
+        return link.status === 201 ? service.get(new URL(link.body.url as string).pathname) : link;
+      }),
+      'GET /carrier/list': own(
+        'user:read',
+        call('GET /carrier/list?carrier_id_in=c1,c2'),
+        ({ seesAll }) => `200 ${seesAll ? 'c1 c2' : 'c1'}`,
+        {
+          detailOf: ({ body }) =>
+            ` ${(body.items as { carrier_id: string }[]).map(({ carrier_id }) => carrier_id).join(' ')}`,
+        },
+      ),
+      'GET /stats/overview': own(
+        'user:read',
+        // A job may have counted before the users of this test existed.
+        async (cell) => {
+          await refreshOverview(service);
+          return call('GET /stats/overview')(cell);
+        },
+        ({ seesAll }) => `200 ${seesAll ? 'system carrier' : 'carrier'}`,
+        {
+          detailOf: ({ body }) =>
+            ` ${[...new Set((body.users as { user_type: string }[]).map(({ user_type }) => user_type))].join(' ')}`,
+        },
+      ),
+    };
+  }
+
+  function sessionRows(): Record<string, MatrixRow> {
+    return {
+      'GET /auth/session/list': onUsers(
+        null,
+        call('GET /auth/session/list?session_id=:session'),
+        ownOr('200 found 1', ({ sees, holds }) => `200 found ${sees && holds('session:read') ? 1 : 0}`),
+        found,
+      ),
+      'DELETE /auth/session/{session_id}': onUsers(
+        null,
+        call('DELETE /auth/session/:session'),
+        ownOr('204', (cell) =>
+          cell.sees && cell.holds('session:revoke') ? protectedOr('204')(cell) : '404 session.not_found',
+        ),
+      ),
+      'DELETE /auth/session/all': onUsers(
+        null,
+        call('DELETE /auth/session/all?session_id=:session'),
+        ownOr('200 ended 1', ({ sees, isProtected, holds }) => {
+          return `200 ended ${sees && !isProtected && holds('session:revoke') ? 1 : 0}`;
         }),
-      expected: () => '400 auth.wrong_current_password',
-    },
-    'POST /auth/email': {
-      permission: null,
-      related: ['own'],
-      send: ({ login: { token } }) =>
-        service().post('/auth/email', { token, body: { current_password: 'wrong', email: 'new@example.com' } }),
-      expected: () => '400 auth.wrong_current_password',
-    },
-    'POST /auth/reauthenticate': {
-      permission: null,
-      duringEnrollment: true,
-      related: ['own'],
-      send: ({ login: { token } }) => service().post('/auth/reauthenticate', { token, body: { password: 'wrong' } }),
-      expected: () => '400 auth.wrong_current_password',
-    },
-  };
-}
+        ({ body }) => ` ended ${body.ended}`,
+      ),
+      'POST /auth/introspect': onUsers(
+        null,
+        async ({ login: { token }, target }) => {
+          const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+          const body = `token=${await accessTokenOf(service, target)}`;
+          return service.post('/auth/introspect', { token, headers, body });
+        },
+        ownOr('200 active true', ({ sees, holds }) => `200 active ${sees && holds('token:introspect')}`),
+        ({ body }) => ` active ${body.active}`,
+      ),
+      'GET /audit/list': onUsers(
+        'audit:read',
+        call('GET /audit/list?event_type=user.created&target_id=:user'),
+        count('found'),
+        found,
+      ),
+    };
+  }
 
-/** Returns the rows about exports and figures. */
-function exportRows(service: () => TestService): Record<string, MatrixRow> {
-  const exported = (send: MatrixRow['send']): MatrixRow => ({
-    permission: 'user:export',
-    related: relations,
-    send,
-    expected: ({ sees }) => `200 found ${sees ? 1 : 0}`,
-    detailOf: ({ text }) => ` found ${text.split('\r\n').length - 2}`,
-  });
-  return {
-    'GET /user/export': exported(({ login, target }) => service().get(`/user/export?user_id=${target.user_id}`, login)),
-    'POST /user/export/link': exported(async ({ login: { token }, target }) => {
-      const link = await service().post(`/user/export/link?user_id=${target.user_id}`, { token });
-      return link.status === 201 ? service().get(new URL(link.body.url as string).pathname) : link;
-    }),
-    'GET /carrier/list': {
-      permission: 'user:read',
-      related: ['own'],
-      send: ({ login }) => service().get('/carrier/list?carrier_id_in=c1,c2', login),
-      expected: ({ seesAll }) => `200 ${seesAll ? 'c1 c2' : 'c1'}`,
-      detailOf: ({ body }) => ` ${(body.items as { carrier_id: string }[]).map((one) => one.carrier_id).join(' ')}`,
-    },
-    'GET /stats/overview': {
-      permission: 'user:read',
-      related: ['own'],
-      // A job may have counted before the users of this test existed.
-      send: async ({ login }) => {
-        await refreshOverview(service());
-        return service().get('/stats/overview', login);
-      },
-      expected: ({ seesAll }) => `200 ${seesAll ? 'system carrier' : 'carrier'}`,
-      detailOf: ({ body }) =>
-        ` ${[...new Set((body.users as { user_type: string }[]).map((one) => one.user_type))].join(' ')}`,
-    },
-  };
+  /** Only System Users without scope change roles. */
+  function roleRows(): Record<string, MatrixRow> {
+    const manage = (request: string, body: object | undefined, status: string) =>
+      own('role:manage', call(request, body), ({ seesAll }) => (seesAll ? status : '403 access.denied'));
+    return {
+      'GET /role/list': own('role:read', call('GET /role/list'), '200'),
+      'GET /role/{role}': own('role:read', call('GET /role/administrator'), '200'),
+      'POST /role/create': manage(
+        'POST /role/create',
+        { name: 'Auditor', user_types: ['system'] },
+        '409 role.name_taken',
+      ),
+      'PATCH /role/{role}': manage('PATCH /role/support', {}, '200'),
+      'DELETE /role/{role}': manage('DELETE /role/no-such-role', undefined, '404 role.not_found'),
+    };
+  }
+
+  function keyRows(): Record<string, MatrixRow> {
+    const insert = `
+      with gone as (delete from keys)
+      insert into keys (
+        key_id, name, token_hash, permissions, user_type, carrier_id, carrier_scope, created_by, expires_at
+      )
+      select
+        uuid_v7(), 'one', gen_random_uuid()::text::bytea, '{}', user_type, carrier_id, carrier_scope, user_id,
+        now() + interval '1 hour'
+      from users
+      where user_id = $1
+      returning key_id as id`;
+    const expires_at = new Date(Date.now() + 86_400_000).toISOString();
+    const onKeys = (request: string) =>
+      onUsers('key:manage', callInserted(insert, request), existing(always('204'), '404 key.not_found'));
+    return {
+      'POST /auth/key/create': own(
+        'key:manage',
+        call('POST /auth/key/create', { name: 'all', permissions: ['*'], expires_at }),
+        ({ holds, seesAll }) => (holds('*') && seesAll ? '201' : '403 access.grant_exceeds_own'),
+      ),
+      'GET /auth/key/list': onUsers(
+        'key:manage',
+        callInserted(insert, 'GET /auth/key/list?created_by=:user'),
+        count('found'),
+        found,
+      ),
+      'DELETE /auth/key/{key_id}': onKeys('DELETE /auth/key/:id'),
+      'POST /auth/key/{key_id}/resume': onKeys('POST /auth/key/:id/resume'),
+    };
+  }
+
+  /** Each cell requests an operation of its user. */
+  function operationRows(): Record<string, MatrixRow> {
+    const insert = (permission = 'user:update') => `
+      with gone as (delete from operations)
+      insert into operations (operation_id, kind, permission, status, actor_id, request, finished_at)
+      values (
+        gen_random_uuid(), '${permission === 'user:import' ? 'import' : 'change'}', '${permission}', 'done', $1, '{}',
+        now()
+      )
+      returning operation_id as id`;
+    const missing = '404 operation.not_found';
+    const visible =
+      (then: string, otherwise = missing, permission = 'user:update'): Expected =>
+      ({ holds, seesAll, relation }) => {
+        if (!['user:update', 'user:delete', 'user:import'].some(holds)) return '403 access.denied';
+        return holds(permission) && (seesAll || relation === 'own') ? then : otherwise;
+      };
+    const row = (request: string, then: string) => onUsers(null, callInserted(insert(), request), visible(then));
+    return {
+      'GET /user/operation/{operation_id}': row('GET /user/operation/:id', '200'),
+      'GET /user/operation/{operation_id}/skipped': onUsers(
+        null,
+        callInserted(insert('user:import'), 'GET /user/operation/:id/skipped'),
+        // Rows of other actors contain personal values.
+        (cell) =>
+          visible(cell.relation === 'own' || cell.holds('user:read') ? '200' : missing, missing, 'user:import')(cell),
+      ),
+      'POST /user/operation/{operation_id}/cancel': row('POST /user/operation/:id/cancel', '202'),
+      'POST /user/operation/{operation_id}/undo': row('POST /user/operation/:id/undo', '409 operation.not_undoable'),
+      'GET /user/operation/list': onUsers(
+        null,
+        callInserted(insert(), 'GET /user/operation/list?actor_id=:user'),
+        visible('200 found 1', '200 found 0'),
+        found,
+      ),
+    };
+  }
+
+  /** Each cell requests a waiting mail to its user. */
+  function mailRows(): Record<string, MatrixRow> {
+    const insert = `
+      select '00000000-0000-8000-8000-' || lpad(to_hex(id), 12, '0') as id
+      from graphile_worker.add_job(
+        'send-mail',
+        json_build_object('user_id', $1::text, 'mail', 'token-reuse'),
+        run_at => now() + interval '1 day'
+      )`;
+    return {
+      'GET /mail/list': onUsers(
+        'mail:manage',
+        callInserted(insert, 'GET /mail/list?mail_id=:id'),
+        count('found'),
+        found,
+      ),
+      'POST /mail/{mail_id}/retry': onUsers(
+        'mail:manage',
+        callInserted(insert, 'POST /mail/:id/retry'),
+        existing(always('202'), '404 mail.not_found'),
+      ),
+    };
+  }
+
+  function factorRows(): Record<string, MatrixRow> {
+    const mine = (request: string, body: object | undefined, status: string, duringEnrollment = status) =>
+      own(null, call(request, body), status, { duringEnrollment });
+    // The first factor of a user who must enrol needs a mailed code.
+    const needsCode = '403 auth.mail_code_required';
+    /** Inserts an unconfirmed factor, which has no effect on the user. */
+    const insert = `
+      insert into second_factors (factor_id, user_id, kind, name, secret)
+      select gen_random_uuid(), user_id, 'totp', 'matrix', ''
+      from users
+      where user_id = $1
+      returning factor_id as id`;
+    const ofOwner = (request: string, body: object | undefined, status: string): MatrixRow => ({
+      ...onUsers(null, callInserted(insert, request, body), ownOr(status, always('404 factor.not_found'))),
+      duringEnrollment: status,
+    });
+    const confirmation = { factor_id: randomUUID(), code: '123456' };
+    return {
+      'GET /auth/factor/list': mine('GET /auth/factor/list', undefined, '200'),
+      'POST /auth/factor/totp': mine('POST /auth/factor/totp', {}, '201', needsCode),
+      'POST /auth/factor/totp/confirm': mine('POST /auth/factor/totp/confirm', confirmation, '404 factor.not_found'),
+      'POST /auth/factor/passkey/options': mine('POST /auth/factor/passkey/options', undefined, '200', needsCode),
+      'POST /auth/factor/passkey': mine(
+        'POST /auth/factor/passkey',
+        { name: 'matrix', challenge: 'x', passkey: {} },
+        '400 request.invalid',
+      ),
+      'POST /auth/reauthenticate/options': mine('POST /auth/reauthenticate/options', undefined, '200'),
+      'POST /auth/factor/recovery-codes': mine('POST /auth/factor/recovery-codes', undefined, '404 factor.not_found'),
+      'PATCH /auth/factor/{factor_id}': ofOwner('PATCH /auth/factor/:id', { name: 'renamed' }, '200'),
+      'DELETE /auth/factor/{factor_id}': ofOwner('DELETE /auth/factor/:id', undefined, '204'),
+      'GET /user/{user_id}/factor/list': onUsers(
+        'user:read',
+        call('GET /user/:user/factor/list'),
+        existing(always('200')),
+      ),
+      'DELETE /user/{user_id}/factor/all': onOthers('user:reset_factors', call('DELETE /user/:user/factor/all'), '204'),
+      'DELETE /user/{user_id}/factor/{factor_id}': onOthers(
+        'user:reset_factors',
+        callInserted(insert, 'DELETE /user/:user/factor/:id'),
+        '404 factor.not_found',
+      ),
+    };
+  }
+
+  function ownRows(): Record<string, MatrixRow> {
+    const wrong = '400 auth.wrong_current_password';
+    const passwords = { current_password: 'wrong', new_password: 'wrong horse battery staple' };
+    const email = { current_password: 'wrong', email: 'new@example.com' };
+    return {
+      'GET /user': own(null, call('GET /user'), '200', { duringPasswordChange: true, duringEnrollment: '200' }),
+      'POST /auth/password': own(null, call('POST /auth/password', passwords), wrong, {
+        ...{ duringPasswordChange: true, duringEnrollment: wrong },
+      }),
+      'POST /auth/email': own(null, call('POST /auth/email', email), wrong),
+      'POST /auth/reauthenticate': own(null, call('POST /auth/reauthenticate', { password: 'wrong' }), wrong, {
+        duringEnrollment: wrong,
+      }),
+    };
+  }
 }

@@ -54,4 +54,18 @@ describe('a login that is read', () => {
   ] as const)('is not cached if %s meanwhile (S16)', async (_title, channel, payload) => {
     expect(await cachedAfter(channel, payload)).toBe(false);
   });
+
+  it('is one of the 20,000 most recent in memory, until the user changes', async () => {
+    const ids = Array.from({ length: 20_001 }, (_, index) => `session ${index}`);
+    for (const id of ids) {
+      const read = logins.read(id, user_id);
+      await new Promise(setImmediate);
+      respond(record);
+      await read;
+    }
+    const areCached = () => [0, 1, 20_000].map((index) => logins.cached(ids[index] ?? '', user_id) !== null);
+    expect(areCached()).toEqual([false, true, true]);
+    handlers.get('user_changed')?.(user_id);
+    expect(areCached()).toEqual([false, false, false]);
+  });
 });

@@ -1,24 +1,31 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
-import type { VerifiedTokens } from '../../src/auth/tokens/verified-tokens';
+import { forgeries } from '../support/forgeries/tokens';
 import { addLogins } from '../support/made-logins';
 import { RawConnection, requestHead } from '../support/raw-connection';
+import { rawRequest, statusOf } from '../support/raw-request';
 import { password, type TestAnswer, type TestLogin, type TestRequest, TestService } from '../support/service';
+import { TokenForger } from '../support/token-forger';
 import { decode, forge, ownKey, visiblePart, withOtherSignature } from '../support/tokens';
 import { until } from '../support/until';
 
 /** Limit of requests without a valid token. Tests send such requests from an address each. */
-const perMinute = 30;
+const perMinute = 10;
 
-describe('check-token and the places of a token', () => {
+describe('access tokens', () => {
   let service: TestService;
+  let forger: TokenForger;
   beforeAll(async () => {
     service = await TestService.start({
       REQUESTS_PER_ADDRESS_PER_MINUTE: String(perMinute),
-      SESSIONS_PER_USER_MAX: '2',
       CORS_ORIGINS: 'https://portal.example.net',
+      ACCESS_TOKEN_TTL_SECONDS: '3600',
     });
+    forger = await TokenForger.make(service, newIp);
   });
-  afterAll(() => service.close());
+  afterAll(async () => {
+    forger.close();
+    await service.close();
+  });
 
   let addresses = 0;
   const newIp = () => `198.51.${100 + (++addresses >> 8)}.${addresses & 255}`;
@@ -28,6 +35,15 @@ describe('check-token and the places of a token', () => {
   const refresh = (refresh_token: string, token?: string) =>
     post('/auth/check-token', { ...(token && { token }), body: { refresh_token } });
   const raised = (token: string, field = 'x-auth-token') => ({ headers: { [field]: token } });
+
+  /** All ways to use an access token. */
+  const ways: ((token: string) => Promise<TestAnswer>)[] = [
+    (token) => get('/user', { token }),
+    (token) => get('/user', raised(token)),
+    check,
+    (token) => post('/auth/check-token', { token, body: {} }),
+    (token) => post('/auth/check-token', { ...raised(token), body: {} }),
+  ];
 
   it('accepts each kind of token for its own purpose only (J8)', async () => {
     const user = await service.loginAs();
@@ -50,43 +66,39 @@ describe('check-token and the places of a token', () => {
     };
     for (const [kind, text] of Object.entries(kinds))
       expect([kind, text]).toEqual([kind, expect.stringMatching(/.{30,}/)]);
-    type Place = [accepted: string[], use: (token: string) => Promise<TestAnswer>];
-    const reading: Record<string, Place> = {
-      'GET /user': [['access'], (token) => get('/user', { token })],
-      'X-Auth-Token': [['access'], (token) => get('/user', raised(token))],
-      check: [['access'], check],
-      'check header': [['access'], (token) => post('/auth/check-token', { token, body: {} })],
-      'link of a reset': [['reset', 'invite'], (token) => get(`/auth/reset/${token}`, {})],
-      'link of an e-mail': [['email'], (token) => get(`/auth/email/${token}`, {})],
-    };
-    const consuming: Record<string, Place> = {
-      reset: [
-        ['reset', 'invite'],
-        (token) => post(`/auth/reset/${token}`, { body: { password: 'a fine phrase here' } }),
-      ],
-      email: [['email'], (token) => post(`/auth/email/${token}`, { body: {} })],
-      refresh: [['refresh'], (token) => refresh(token)],
-      'logout by refresh token': [['refresh'], (refresh_token) => post('/auth/logout', { body: { refresh_token } })],
-      logout: [['access'], (token) => post('/auth/logout', { token, body: {} })],
-    };
+    type Use = (token: string) => Promise<TestAnswer>;
+    const reading: [accepted: string[], use: Use][] = [
+      ...ways.map((use): [string[], Use] => [['access'], use]),
+      [['reset', 'invite'], (token) => get(`/auth/reset/${token}`, {})],
+      [['email'], (token) => get(`/auth/email/${token}`, {})],
+    ];
+    const reset: Use = (token) => post(`/auth/reset/${token}`, { body: { password: 'a fine phrase here' } });
+    const confirm: Use = (token) => post(`/auth/email/${token}`, { body: {} });
+    const consuming: typeof reading = [
+      [['reset', 'invite'], reset],
+      [['email'], confirm],
+      [['refresh'], (token) => refresh(token)],
+      [['refresh'], (refresh_token) => post('/auth/logout', { body: { refresh_token } })],
+      [['access'], (token) => post('/auth/logout', { token, body: {} })],
+    ];
     const wrong: unknown[] = [];
+    const isRefused = (status: number) => [400, 401, 404].includes(status);
     for (const [kind, token] of Object.entries(kinds)) {
-      for (const [place, [accepted, use]] of Object.entries(reading)) {
+      for (const [accepted, use] of reading) {
         const { status } = await use(token);
-        if (!(accepted.includes(kind) ? [200] : [400, 401, 404]).includes(status)) wrong.push([kind, place, status]);
+        if (accepted.includes(kind) ? status !== 200 : !isRefused(status)) wrong.push([kind, String(use), status]);
       }
-      for (const [place, [accepted, use]] of Object.entries(consuming)) {
-        if (accepted.includes(kind)) continue;
+      for (const [, use] of consuming.filter(([accepted]) => !accepted.includes(kind))) {
         const { status } = await use(token);
-        if (![400, 401, 404].includes(status)) wrong.push([kind, place, status]);
+        if (!isRefused(status)) wrong.push([kind, String(use), status]);
       }
     }
     expect(wrong).toEqual([]);
     // None of the attempts consumed a token.
     expect((await get('/user', { token: user.token })).status).toBe(200);
-    expect((await consuming['email']?.[1](kinds['email'] ?? ''))?.status).toBe(204);
+    expect((await confirm(kinds['email'] ?? '')).status).toBe(204);
     expect((await refresh(user.refresh_token)).status).toBe(200);
-    expect((await consuming['reset']?.[1](kinds['invite'] ?? ''))?.status).toBe(204);
+    expect((await reset(kinds['invite'] ?? '')).status).toBe(204);
   });
 
   it('accepts a token only in its two headers, and never two different ones (J19)', async () => {
@@ -122,7 +134,6 @@ describe('check-token and the places of a token', () => {
   });
 
   it('responds alike to every kind of bad token, on every route (S14, J22)', async () => {
-    const { key, header } = await ownKey(service);
     const by = { token: service.admin.token };
     const [ended, disabled, deleted] = [await service.loginAs(), await service.loginAs(), await service.loginAs()];
     const [reused, live] = [await service.loginAs(), await service.loginAs()];
@@ -132,27 +143,18 @@ describe('check-token and the places of a token', () => {
     await refresh(reused.refresh_token);
     const age = `update sessions set refreshed_at = now() - interval '1 hour' where session_id = $1`;
     await service.rows(age, [reused.session_id]);
-    const claims = decode(live.token);
-    const forged = [{ exp: 2, iat: 1 }, { sub: ended.user_id }, { aud: 'x' }].map((wrong) =>
-      forge(header, { ...claims, ...wrong }, key),
-    );
-    const tokens = [ended.token, disabled.token, deleted.token, 'garbage', live.refresh_token, ...forged];
+    const tokens = [ended.token, disabled.token, deleted.token, 'garbage', live.refresh_token];
     tokens.push(`${live.token}x`, `${live.token.slice(0, -4)}AAAA`, `${live.token}${'a'.repeat(60_000)}`);
     const unknown = randomBytes(64).toString('base64url');
     const refreshTokens = [ended, disabled, deleted, reused].map(({ refresh_token }) => refresh_token);
     refreshTokens.push('garbage', unknown, live.token, 'a'.repeat(60_000));
     const answers: TestAnswer[] = [await refresh(live.refresh_token, service.admin.token)];
     for (const refresh_token of refreshTokens) answers.push(await refresh(refresh_token));
-    for (const token of tokens)
-      answers.push(
-        await check(token),
-        await post('/auth/check-token', { token, body: {} }),
-        await get('/user', { token }),
-        await get('/user', raised(token)),
-        await get('/user/list', { token }),
-        await post('/user/create', { token, body: {} }),
-        await service.delete('/user/all', { token, ip: newIp() }),
-      );
+    for (const token of tokens) {
+      for (const way of ways) answers.push(await way(token));
+      answers.push(await post('/user/create', { token, body: {} }));
+      answers.push(await service.delete('/user/all', { token, ip: newIp() }));
+    }
     const seen = new Set(answers.map((answer) => JSON.stringify(visiblePart(answer))));
     expect([...seen]).toEqual([expect.stringContaining('"code":"auth.token_invalid"')]);
     expect([...seen][0]).toContain('["www-authenticate","Bearer error=\\"invalid_token\\""]');
@@ -161,58 +163,33 @@ describe('check-token and the places of a token', () => {
     expect((await check(live.token)).status).toBe(200);
   });
 
-  it.each<[way: string, path: string, request: (text: string) => TestRequest]>([
-    ['a token', '/auth/check-token', (token) => ({ body: { token } })],
-    ['a refresh token', '/auth/check-token', (refresh_token) => ({ body: { refresh_token } })],
-    ['a token in the header', '/auth/check-token', (token) => ({ token, body: {} })],
-    ['logout by token', '/auth/logout', (token) => ({ token, body: {} })],
-    ['logout by refresh token', '/auth/logout', (refresh_token) => ({ body: { refresh_token } })],
-    ['any route', '/user/create', (token) => ({ token, body: {} })],
-  ])('limits guesses per address: %s (S15)', async (_way, path, request) => {
-    const ip = newIp();
-    const answers: TestAnswer[] = [];
-    for (let index = 0; index < perMinute + 5; index++)
-      answers.push(await post(path, { ...request(randomBytes(64).toString('base64url')), ip }));
-    const statuses = answers.map(({ status }) => status);
-    expect(statuses).toEqual([...Array<number>(perMinute).fill(401), ...Array<number>(5).fill(429)]);
-    const { headers, body } = answers.at(-1) as TestAnswer;
-    expect(Number(headers['retry-after'])).toBeGreaterThan(0);
-    expect(headers['ratelimit-policy']).toContain(`q=${perMinute};w=60`);
-    expect([headers['ratelimit'], body.code]).toEqual([expect.any(String), 'request.rate_limited']);
-  });
-
-  it('accepts valid tokens from a limited address without counting them (S15)', async () => {
-    const ip = newIp();
-    const user = await service.loginAs();
-    const send = async (body: object) => post('/auth/check-token', { body, ip });
-    const valid = async () => expect((await send({ token: user.token })).status).toBe(200);
-    for (let index = 0; index < perMinute + 5; index++) await valid();
-    for (let index = 0; index < perMinute; index++) expect((await send({ token: 'guess' })).status).toBe(401);
-    expect((await send({ token: 'guess' })).status).toBe(429);
-    await valid();
-    const { status, body } = await send({ refresh_token: user.refresh_token });
-    expect(status).toBe(200);
-    expect((await post('/auth/logout', { token: body.access_token, body: {}, ip })).status).toBe(204);
-  });
-
-  it('rejects an access token with an unknown key beside a refresh token, and rotates nothing (J5)', async () => {
-    const { token, refresh_token, session_id } = await service.loginAs();
-    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-    const header = { alg: 'ES256', typ: 'at+jwt', kid: randomBytes(32).toString('base64url') };
-    const sessionRow = () => service.rows('select * from sessions where session_id = $1', [session_id]);
-    const before = await sessionRow();
-    for (const claims of [decode(token), { ...decode(token), exp: 2, iat: 1 }])
-      expect((await refresh(refresh_token, forge(header, claims, privateKey))).body.code).toBe('auth.token_invalid');
-    expect(await sessionRow()).toEqual(before);
-    expect((await refresh(refresh_token)).status).toBe(200);
+  it('limits guesses per address, in a token, a refresh token and at logout (S15)', async () => {
+    for (const [path, request] of [
+      ['check-token', (token) => ({ body: { token } })],
+      ['check-token', (refresh_token) => ({ body: { refresh_token } })],
+      ['check-token', (token) => ({ token, body: {} })],
+      ['logout', (token) => ({ token, body: {} })],
+      ['logout', (refresh_token) => ({ body: { refresh_token } })],
+    ] satisfies [string, (text: string) => TestRequest][]) {
+      const ip = newIp();
+      const answers: TestAnswer[] = [];
+      while (answers.length < perMinute + 2)
+        answers.push(await post(`/auth/${path}`, { ...request(randomBytes(64).toString('base64url')), ip }));
+      const statuses = answers.map(({ status }) => status);
+      expect(statuses).toEqual([...Array<number>(perMinute).fill(401), 429, 429]);
+      const { headers, body } = answers.at(-1) as TestAnswer;
+      expect(Number(headers['retry-after'])).toBeGreaterThan(0);
+      expect(headers['ratelimit-policy']).toContain(`q=${perMinute};w=60`);
+      expect([headers['ratelimit'], body.code]).toEqual([expect.any(String), 'request.rate_limited']);
+    }
   });
 
   it('replaces a bearer past half its lifetime, and only checks the same token in the body', async () => {
     const user = await service.loginAs();
     const { key, header } = await ownKey(service);
     const claims = decode(user.token);
-    // Half the lifetime, 300 s, will be reached neither now nor during the test.
-    const [late, early] = [250, 500].map((seconds) =>
+    // Half the lifetime, 1,800 s, will be reached neither now nor during the test.
+    const [late, early] = [1_500, 3_500].map((seconds) =>
       forge(header, { ...claims, exp: Number(claims['iat']) + seconds }, key),
     ) as [string, string];
     const isReplaced = async (token: string) => [
@@ -238,21 +215,23 @@ describe('check-token and the places of a token', () => {
     const inBody = (token: string) => JSON.stringify({ token });
     const bearer = (token: string) => ({ Authorization: `Bearer ${token}` });
 
-    it.each<[way: string, body: (token: string) => string, headers: (token: string) => Headers]>([
-      ['in the body', inBody, () => ({})],
-      ['in the body, from a page of another origin', inBody, () => ({ Origin: 'https://portal.example.net' })],
-      ['in the body, beside a broken header', inBody, () => ({ Authorization: 'Basic x' })],
-      ['in the body, with spaces', (token) => ` { "token" : "${token}" } `, () => ({})],
-      ['as the bearer of an empty object', () => '{}', bearer],
-      ['in X-Auth-Token', () => '{}', (token) => ({ 'X-Auth-Token': token })],
-    ])('gives the response of the handler: %s', async (_way, body, headers) => {
-      const [text, given] = [body(user.token), headers(user.token)];
-      const fromHook = await send(bytesOf(text, given));
-      // The hook leaves a request with this header to the handler.
-      const fromHandler = await send(bytesOf(text, { ...given, 'Content-Encoding': 'identity' }));
-      expect(comparable(fromHook)).toEqual(comparable(fromHandler));
-      expect(fromHook).toMatchObject({ status: 200, headers: { 'cache-control': 'no-store' } });
-      expect(JSON.parse(fromHook.body)).toMatchObject({ user: { user_id: user.user_id }, refreshed: false });
+    it('gives the response of the handler, wherever the token is', async () => {
+      const { token } = user;
+      for (const [text, given] of [
+        [inBody(token), {}],
+        [inBody(token), { Origin: 'https://portal.example.net' }],
+        [inBody(token), { Authorization: 'Basic x' }],
+        [` { "token" : "${token}" } `, {}],
+        ['{}', bearer(token)],
+        ['{}', { 'X-Auth-Token': token }],
+      ] satisfies [string, Headers][]) {
+        const fromHook = await send(bytesOf(text, given));
+        // The hook leaves a request with this header to the handler.
+        const fromHandler = await send(bytesOf(text, { ...given, 'Content-Encoding': 'identity' }));
+        expect(comparable(fromHook)).toEqual(comparable(fromHandler));
+        expect(fromHook).toMatchObject({ status: 200, headers: { 'cache-control': 'no-store' } });
+        expect(JSON.parse(fromHook.body)).toMatchObject({ user: { user_id: user.user_id }, refreshed: false });
+      }
     });
 
     it('reads a request that arrives in pieces, in chunks or without a body (H9)', async () => {
@@ -267,24 +246,18 @@ describe('check-token and the places of a token', () => {
 
     it.each<[what: string, status: number, bytes: (token: string) => string]>([
       ['a token with one more character', 401, (token) => bytesOf(inBody(`${token}x`))],
-      ['another field', 400, (token) => bytesOf(JSON.stringify({ token, x: 1 }))],
       ['a refresh token', 400, (token) => bytesOf(JSON.stringify({ token, refresh_token: 'x' }))],
-      ['a token that is a number', 400, () => bytesOf('{"token":1}', bearer('x'))],
       ['a list', 400, (token) => bytesOf('[]', bearer(token))],
       ['broken JSON', 400, (token) => bytesOf('{', bearer(token))],
       ['an encoding', 415, (token) => bytesOf(inBody(token), { 'Content-Encoding': 'gzip' })],
       ['a query', 400, (token) => bytesOf(inBody(token), {}, `${path}?x=1`)],
-      ['a query that is not UTF-8', 400, (token) => bytesOf(inBody(token), {}, `${path}?%ff`)],
       ['another method', 405, (token) => bytesOf(inBody(token), {}, path, 'PUT')],
-      ['another path', 404, (token) => bytesOf(inBody(token), {}, `${path}/`)],
       ['two hosts', 400, (token) => bytesOf(inBody(token), { Host: 'other' })],
       ['another expectation', 400, (token) => bytesOf(inBody(token), { Expect: 'x' })],
       ['another media type', 415, (token) => bytesOf(inBody(token), { 'Content-Type': 'text/plain' })],
       ['no media type', 415, (token) => bytesOf(inBody(token), { 'Content-Type': undefined })],
       ['two different tokens', 401, (token) => bytesOf('{}', { ...bearer(token), 'X-Auth-Token': 'x' })],
-      ['an empty second header', 401, (token) => bytesOf('{}', { ...bearer(token), 'X-Auth-Token': '' })],
       ['two Authorization headers', 401, (token) => bytesOf('{}', { ...bearer(token), authorization: 'Bearer x' })],
-      ['another scheme', 401, (token) => bytesOf('{}', { Authorization: `Basic ${token}` })],
       ['text after the token', 401, (token) => bytesOf('{}', { Authorization: `Bearer ${token}, Bearer x` })],
     ])('rejects a request with %s (H9)', async (_what, status, bytes) => {
       expect((await send(bytes(user.token))).status).toBe(status);
@@ -293,32 +266,24 @@ describe('check-token and the places of a token', () => {
     it('responds in order to the requests of one connection, known and unknown (J18, H9)', async () => {
       const other = await service.loginAs();
       await check(other.token);
-      const texts = Array.from({ length: 10 }, () => ['garbage', user.token, other.token]).flat();
+      const texts = Array.from({ length: 5 }, () => ['garbage', user.token, other.token]).flat();
       const responses = await exchange([texts.map((token) => bytesOf(inBody(token))).join('')], texts.length);
       const users = responses.map(({ status, body }) => [status, JSON.parse(body).user?.user_id]);
       const expected = [[401, undefined], ...[user, other].map(({ user_id }) => [200, user_id])];
-      expect(users).toEqual(Array.from({ length: 10 }, () => expected).flat());
+      expect(users).toEqual(Array.from({ length: 5 }, () => expected).flat());
     });
   });
 
   describe('the cache of tokens and logins', () => {
-    const ways: ((token: string) => Promise<TestAnswer>)[] = [
-      (token) => get('/user', { token }),
-      (token) => get('/user', raised(token)),
-      check,
-      (token) => post('/auth/check-token', { token, body: {} }),
-      (token) => post('/auth/check-token', { ...raised(token), body: {} }),
-    ];
-
     it('returns the right user to interleaved requests, amid mixed tokens and logouts (J18)', async () => {
       const { key, header } = await ownKey(service);
       const claims = decode(service.admin.token);
       const roles = await service.rows<{ name: string; permissions: string[] }>('select name, permissions from roles');
       const permissionsOf = new Map(roles.map(({ name, permissions }) => [name, [...permissions].sort()]));
       const made = [
-        ...(await addLogins(service, 20, { prefix: 'plain', roles: ['carrier_user'], carriers: 5 })),
-        ...(await addLogins(service, 10, { prefix: 'manager', roles: ['carrier_administrator'], carriers: 5 })),
-        ...(await addLogins(service, 10, { prefix: 'system', user_type: 'system', roles: ['auditor'] })),
+        ...(await addLogins(service, 8, { prefix: 'plain', roles: ['carrier_user'], carriers: 5 })),
+        ...(await addLogins(service, 4, { prefix: 'manager', roles: ['carrier_administrator'], carriers: 5 })),
+        ...(await addLogins(service, 4, { prefix: 'system', user_type: 'system', roles: ['auditor'] })),
       ];
       const people = made.map(({ user_id, session_id, name, carrier_id, roles: [role = ''] }) => ({
         seen: { user_id, name, carrier_id, roles: [role], permissions: permissionsOf.get(role) },
@@ -326,7 +291,7 @@ describe('check-token and the places of a token', () => {
       }));
       const ended = new Set<number>();
       const wrong: unknown[] = [];
-      for (let round = 0; round < 10; round++) {
+      for (let round = 0; round < 5; round++) {
         const leaving = round * 2;
         const ask = async ({ seen, tokens }: (typeof people)[number], index: number) => {
           const way = ways[(index + round) % ways.length]!;
@@ -357,13 +322,10 @@ describe('check-token and the places of a token', () => {
         'a logout with its other signature',
         ({ token }) => post('/auth/logout', { token: withOtherSignature(token), body: {} }),
       ],
-      ['the end of its session', ({ session_id }) => service.delete(`/auth/session/${session_id}`, service.admin)],
       [
         'the disabling of its user',
         ({ user_id }) => service.patch(`/user/${user_id}`, { ...service.admin, body: { status: 'disabled' } }),
       ],
-      ['the deletion of its user', ({ user_id }) => service.delete(`/user/${user_id}`, service.admin)],
-      ['its replacement by further logins', async ({ name }) => [await service.login(name), await service.login(name)]],
       [
         'a new password',
         async ({ name }) => {
@@ -376,24 +338,114 @@ describe('check-token and the places of a token', () => {
       // RFC 7515 does not restrict s: a token is valid with the low and with the high one (J15).
       const texts = [login.token, withOtherSignature(login.token)];
       const statuses = async () => {
-        const found: number[] = [];
-        for (const token of texts) for (const way of ways) found.push((await way(token)).status);
-        return new Set(found);
+        const answers = await Promise.all(texts.flatMap((text) => ways.map((way) => way(text))));
+        return new Set(answers.map(({ status }) => status));
       };
       expect(await statuses()).toEqual(new Set([200]));
       await end(login);
       expect(await statuses()).toEqual(new Set([401]));
     });
+  });
 
-    it('keeps the 20,000 most recent tokens, each until it expires (J17)', async () => {
-      const verified = service.inside<VerifiedTokens>('VerifiedTokens');
-      const now = Math.floor(Date.now() / 1_000);
-      const claims = { ...decode(service.admin.token), exp: now + 3_600 } as never;
-      await verified.remember('expired', { ...(claims as object), exp: now } as never);
-      await verified.remember('live', claims);
-      expect([await verified.find('expired'), await verified.find('live')]).toEqual([null, claims]);
-      await Promise.all(Array.from({ length: 20_000 }, (_, index) => verified.remember(`token-${index}`, claims)));
-      expect([await verified.find('live'), await verified.find('token-0')]).toEqual([null, claims]);
+  /** The forgeries follow Wycheproof's vectors and the playbook of jwt_tool. */
+  describe('that are forged or changed', () => {
+    it.each(forgeries)('%s', async (_attack, make) => {
+      await forger.assertRefused(await make(forger));
+    });
+
+    it('calls no URL that a token names (J6)', async () => {
+      expect(forger.called).toBe(0);
+      // Control: the address accepts connections.
+      await fetch(forger.url).catch(() => undefined);
+      expect(forger.called).toBe(1);
+    });
+
+    it('rejects request headers beyond 64 KiB (J17)', async () => {
+      const request = `GET /user HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${'A'.repeat(100_000)}\r\n\r\n`;
+      expect(statusOf(await rawRequest(service.port, request, 60_000))).toBe(431);
+    });
+
+    it('rejects unknown key ids and malformed headers without reading the stored keys (J5)', async () => {
+      const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+      const header = { ...forger.header, kid: randomBytes(32).toString('base64url') };
+      const headers = [header, { ...header, alg: 'none' }, { ...header, jku: forger.url }, 'garbage', ''];
+      const holder = await service.sql.connect();
+      try {
+        // A read of the keys would wait for the end of this transaction.
+        await holder.query('begin; lock table signing_keys in access exclusive mode');
+        for (const token of ['garbage', ...headers.map((other) => forge(other, forger.claims, privateKey))]) {
+          expect((await get('/user', { token })).status).toBe(401);
+          expect((await check(token)).status).toBe(401);
+        }
+      } finally {
+        await holder.query('rollback');
+        holder.release();
+      }
+    });
+
+    it('rejects a subject who is deleted, disabled or invited, even with a live session (J11)', async () => {
+      const [deleted, disabled, invited] = [await service.loginAs(), await service.loginAs(), await service.loginAs()];
+      const { token } = service.admin;
+      await service.delete(`/user/${deleted.user_id}`, { token });
+      await service.patch(`/user/${disabled.user_id}`, { token, body: { status: 'disabled' } });
+      await service.rows(`update users set status = 'invited' where user_id = $1`, [invited.user_id]);
+      await service.rows('update sessions set ended_at = null, ended_reason = null where user_id = any($1)', [
+        [deleted.user_id, disabled.user_id],
+      ]);
+      await forger.assertRefused({ deleted: deleted.token, disabled: disabled.token, invited: invited.token });
+    });
+
+    it('takes roles from the database, not from the token (J12)', async () => {
+      const { claims, header, key, user } = forger;
+      const rights = { roles: ['administrator'], user_type: 'system', permissions: ['*'], carrier_id: null };
+      const token = forge(header, { ...claims, ...rights }, key);
+      const seen = { user_id: user.user_id, user_type: 'carrier', roles: ['carrier_user'], permissions: [] };
+      expect((await service.get('/user', { token })).body).toMatchObject(seen);
+      expect((await service.get('/user/list', { token })).body.code).toBe('access.denied');
+      expect((await service.post('/auth/check-token', { body: { token } })).body.permissions).toEqual([]);
+
+      const manager = await service.loginAs({ roles: ['carrier_administrator'] });
+      expect((await service.get('/user/list', { token: manager.token })).status).toBe(200);
+      await service.patch(`/user/${manager.user_id}`, {
+        token: service.admin.token,
+        body: { roles: ['carrier_user'] },
+      });
+      expect(decode(manager.token)['roles']).toEqual(['carrier_administrator']);
+      expect((await service.get('/user/list', { token: manager.token })).body.code).toBe('access.denied');
+    });
+
+    it('reads repeated claims alike everywhere (J16)', async () => {
+      const { claims, header, key, user } = forger;
+      const { admin } = service;
+      const first = JSON.stringify({ sub: admin.user_id, sid: admin.session_id }).slice(1, -1);
+      const token = forge(header, JSON.stringify(claims).replace('{', `{${first},`), key);
+      expect((await service.get('/user', { token })).body.user_id).toBe(user.user_id);
+      const checked = await service.post('/auth/check-token', { body: { token } });
+      expect(checked.body).toMatchObject({ user: { user_id: user.user_id }, session: { session_id: user.session_id } });
+    });
+
+    it('issues tokens that contain only ids and technical claims (J21)', async () => {
+      const user = await service.loginAs();
+      const claims = 'amr aud auth_time client_id exp iat iss jti roles sid sub user_type'.split(' ');
+      expect(Object.keys(decode(service.admin.token)).sort()).toEqual(claims);
+      expect(Object.keys(decode(user.token)).sort()).toEqual(['carrier_id', ...claims].sort());
+      expect(decode(user.token, 0)).toEqual({ alg: 'ES256', typ: 'at+jwt', kid: expect.any(String) });
+      for (const said of [user.name, user.email, 'example.com'])
+        expect(JSON.stringify(decode(user.token))).not.toContain(said);
+      expect(Buffer.from(user.refresh_token, 'base64url').toString('latin1')).not.toContain(user.name);
+    });
+
+    it('stores private keys encrypted', async () => {
+      const [row] = await service.rows<{ everything: string; private_key: Buffer }>(
+        'select private_key, signing_keys::text as everything from signing_keys',
+      );
+      const { key } = await ownKey(service);
+      const { d = '' } = key.export({ format: 'jwk' });
+      const der = key.export({ format: 'der', type: 'pkcs8' });
+      expect(row!.private_key.includes(Buffer.from(d, 'base64url'))).toBe(false);
+      expect(row!.private_key.includes(der.subarray(0, 26))).toBe(false);
+      for (const text of [d, Buffer.from(d, 'base64url').toString('hex'), der.toString('base64')])
+        expect(row!.everything).not.toContain(text);
     });
   });
 
@@ -435,6 +487,6 @@ describe('check-token and the places of a token', () => {
   function comparable({ status, headers, body }: { status: number; headers: Headers; body: string }): unknown {
     const { date, 'x-request-id': requestId, ...fixed } = headers;
     expect([date, requestId]).toEqual([expect.any(String), expect.any(String)]);
-    return { status, headers: fixed, body: body.replace(/"expires_in":\d{3}\b/, '"expires_in":0') };
+    return { status, headers: fixed, body: body.replace(/"expires_in":\d+/, '"expires_in":0') };
   }
 });
