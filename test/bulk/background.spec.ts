@@ -1,23 +1,30 @@
 import { Client } from 'pg';
+import type { SqlFragment } from '../../src/http/lists/sql';
 import { advisoryLocks } from '../../src/platform/advisory-locks';
-import { addManyUsers, ended } from '../support/many-users';
+import type { Database } from '../../src/platform/database/database';
+import { OperationBatchesRepository } from '../../src/users/operations/operation-batches.repository';
+import { createKey } from '../support/keys';
 import { inTransaction, lockWaits } from '../support/locks';
+import { addManyUsers, ended } from '../support/many-users';
 import { acceptWork } from '../support/operations';
 import { type TestLogin, TestService } from '../support/service';
+import { useDatabase } from '../support/test-database';
 import { until } from '../support/until';
 
 /** Just enough users for an operation in the background: three batches. */
 const many = 10_001;
 
+let service: TestService;
+let token: string;
+beforeAll(async () => {
+  service = await TestService.start();
+  ({ token } = service.admin);
+});
+afterAll(() => service.close());
+
 describe('bulk changes of more than 10,000 users', () => {
-  let service: TestService;
-  let token: string;
-  beforeAll(async () => {
-    service = await TestService.start();
-    ({ token } = service.admin);
-    await addManyUsers(service, many, 'big');
-  });
-  afterAll(() => service.close());
+  beforeAll(() => addManyUsers(service, many, 'big'));
+  afterAll(() => service.rows(`delete from users where carrier_id = 'big'`));
 
   const state = () =>
     service.rows(`
@@ -118,34 +125,29 @@ describe('bulk changes of more than 10,000 users', () => {
 
 /** These operations have few users per batch, so that each test can hold one of three batches. */
 describe('an operation in the background', () => {
-  let service: TestService;
-  let token: string;
   let ids: string[];
   let batches: string[][];
   beforeAll(async () => {
-    service = await TestService.start();
-    ({ token } = service.admin);
     await service.rows(`
       insert into roles (name, user_types, permissions)
       values ('tester', '{carrier}', '{}'), ('carrier_auditor', '{carrier}', '{audit:read}')`);
   });
   beforeEach(async () => {
-    await service.rows(`delete from users where carrier_id = 'big'`);
-    await addManyUsers(service, 6, 'big');
+    await service.rows(`delete from users where carrier_id = 'few'`);
+    await addManyUsers(service, 6, 'few');
     const users = await service.rows<{ user_id: string }>(
-      `select user_id from users where carrier_id = 'big' order by user_id`,
+      `select user_id from users where carrier_id = 'few' order by user_id`,
     );
     ids = users.map(({ user_id }) => user_id);
     batches = [ids.slice(0, 2), ids.slice(2, 4), ids.slice(4)];
   });
-  afterAll(() => service.close());
 
   const get = async (operation_id: string) =>
     (await service.get(`/user/operation/${operation_id}`, service.admin)).body;
   const undo = async (operation_id: string, by: { token: string } = service.admin) =>
     (await service.post(`/user/operation/${operation_id}/undo`, by)).body;
   const localesOf = async () =>
-    (await service.rows<{ locale: string }>(`select locale from users where carrier_id = 'big' order by user_id`)).map(
+    (await service.rows<{ locale: string }>(`select locale from users where carrier_id = 'few' order by user_id`)).map(
       ({ locale }) => locale,
     );
 
@@ -190,26 +192,21 @@ describe('an operation in the background', () => {
     expect(new Set(await localesOf())).toEqual(new Set([null]));
   });
 
-  it.each<[string, string, (path: string) => Promise<{ status: number }>]>([
-    ['is disabled', 'access.denied', (path) => service.patch(path, { token, body: { status: 'disabled' } })],
-    ['is deleted', 'access.denied', (path) => service.delete(path, { token })],
-    ['loses the permission', 'access.denied', (path) => service.patch(path, { token, body: { roles: ['auditor'] } })],
-    [
-      'must change the password',
-      'access.denied',
-      (path) => service.patch(path, { token, body: { must_change_password: true } }),
-    ],
-  ])(
-    'starts no further batch after the caller %s, and leaves the rest unchanged (Z16)',
-    async (_title, code, change) => {
-      const operator = await service.loginAs({ user_type: 'system', roles: ['operator'] });
-      const operation = await meanwhile(0, operator.user_id, { locale: 'pl' }, async () =>
-        expect((await change(`/user/${operator.user_id}`)).status).toBeLessThan(300),
-      );
-      expect(operation).toMatchObject({ status: 'failed', error_code: code, processed: 2, changed: 2 });
-      expect(await localesOf()).toEqual(['pl', 'pl', null, null, null, null]);
-    },
-  );
+  it.each<[string, object | null]>([
+    ['is disabled', { status: 'disabled' }],
+    ['is deleted', null],
+    ['loses the permission', { roles: ['auditor'] }],
+    ['must change the password', { must_change_password: true }],
+  ])('starts no further batch after the caller %s, and leaves the rest unchanged (Z16)', async (_title, body) => {
+    const operator = await service.loginAs({ user_type: 'system', roles: ['operator'] });
+    const path = `/user/${operator.user_id}`;
+    const operation = await meanwhile(0, operator.user_id, { locale: 'pl' }, async () => {
+      const change = body === null ? service.delete(path, { token }) : service.patch(path, { token, body });
+      expect((await change).status).toBeLessThan(300);
+    });
+    expect(operation).toMatchObject({ status: 'failed', error_code: 'access.denied', processed: 2, changed: 2 });
+    expect(await localesOf()).toEqual(['pl', 'pl', null, null, null, null]);
+  });
 
   it('skips users outside the scope once the caller is limited to other carriers, also in its undo (Z16)', async () => {
     const operator = await service.loginAs({ user_type: 'system', roles: ['operator'] });
@@ -271,7 +268,7 @@ describe('an operation in the background', () => {
     });
     expect(first).toMatchObject({ status: 'done', changed: 6 });
     expect(await ended(service, next)).toMatchObject({ status: 'done', changed: 6 });
-    const versions = await service.rows(`select distinct locale, version from users where carrier_id = 'big'`);
+    const versions = await service.rows(`select distinct locale, version from users where carrier_id = 'few'`);
     expect(versions).toEqual([{ locale: 'de', version: 3 }]);
   });
 
@@ -294,8 +291,209 @@ describe('an operation in the background', () => {
     } finally {
       await administrators.end();
     }
-    expect(await service.rows(`select distinct timezone, status from users where carrier_id = 'big'`)).toEqual([
+    expect(await service.rows(`select distinct timezone, status from users where carrier_id = 'few'`)).toEqual([
       { timezone: 'Europe/Paris', status: 'active' },
     ]);
+  });
+});
+
+describe('the turns of operations', () => {
+  const manager = { roles: ['carrier_administrator'] };
+  const administrator = { user_type: 'system', roles: ['administrator'] };
+  const id = (number: number) => `018f0000-0000-7000-8000-00000000000${number}`;
+  /** Operation, kind of actor, actor, seconds since the last progress, whether it has begun. */
+  type Accepted = [string, string, string, number, boolean];
+
+  /** Replaces all operations by operations that no runner looks for. */
+  async function accept(operations: Accepted[]): Promise<void> {
+    await service.rows('delete from operations');
+    for (const operation of operations)
+      await service.rows(
+        `
+          insert into operations (
+            operation_id, kind, permission, status, actor_type, actor_id, request, progressed_at, started_at
+          )
+          values (
+            $1, 'import', 'user:import', 'running', $2, $3, '{}', now() + interval '1 hour' - make_interval(secs => $4),
+            case when $5 then now() end
+          )`,
+        operation,
+      );
+  }
+  const findTurn = (passed: string[], underWay: string[]) =>
+    service.inside<OperationBatchesRepository>('OperationBatchesRepository').findTurn(passed, underWay);
+
+  it('go to the actor who has waited longest since the last batch (B31)', async () => {
+    await accept([
+      [id(3), 'user', id(1), 10, true],
+      [id(4), 'user', id(1), 60, false],
+      [id(5), 'user', id(2), 5, false],
+      [id(6), 'key', id(7), 20, true],
+    ]);
+    expect(await findTurn([], [])).toBe(id(6));
+    expect(await findTurn([id(6)], [])).toBe(id(3));
+    expect(await findTurn([id(6)], [id(3)])).toBe(id(5));
+    expect(await findTurn([id(6), id(5)], [id(3)])).toBe(id(4));
+    expect(await findTurn([id(6), id(5), id(4)], [id(3)])).toBeNull();
+  });
+
+  it('are no more for a carrier with more users, or a user with more keys (B31)', async () => {
+    const first = await service.createUser({ carrier_id: 'north' });
+    const second = await service.createUser({ carrier_id: 'north' });
+    const other = await service.createUser({ carrier_id: 'south' });
+    await accept([
+      [id(3), 'user', first.user_id, 1, true],
+      [id(4), 'user', second.user_id, 60, false],
+      [id(5), 'user', other.user_id, 5, true],
+    ]);
+    expect(await findTurn([], [])).toBe(id(5));
+    expect(await findTurn([id(5)], [])).toBe(id(4));
+    const { key_id } = await createKey(service, ['user:read']);
+    await accept([
+      [id(3), 'user', service.admin.user_id, 1, true],
+      [id(4), 'key', key_id, 60, false],
+      [id(5), 'user', other.user_id, 5, true],
+    ]);
+    expect(await findTurn([], [])).toBe(id(5));
+    await service.rows('delete from operations');
+  });
+
+  it.each([
+    [3, 'import', 'a user with their API keys'],
+    [20, 'change', 'the users of a carrier'],
+  ])('are for %i unfinished operations of the kind %s of %s (B31)', async (max, kind) => {
+    const isImport = kind === 'import';
+    const login = isImport ? administrator : { carrier_id: 'full', ...manager };
+    const first = await service.loginAs(login);
+    const second = isImport
+      ? { token: (await createKey(service, ['user:import', 'user:create'], {}, first)).key }
+      : await service.loginAs(login);
+    if (!isImport) await addManyUsers(service, 10_001, 'full');
+    await service.rows(
+      `insert into operations (operation_id, kind, permission, status, actor_type, actor_id, request, progressed_at)
+       select uuid_v7(), $1, 'user:import', 'receiving', 'user', $2, '{}', now() + interval '1 hour'
+       from generate_series(1, $3::integer)`,
+      [kind, first.user_id, max],
+    );
+    const headers = { 'content-type': 'application/x-ndjson' };
+    const send = (by: { token: string }) =>
+      isImport
+        ? service.post('/user/import', { ...by, headers, body: '{}' })
+        : service.patch('/user/all?everyone=true', { ...by, body: { locale: 'it' } });
+    for (const by of [first, second]) {
+      const { status, body, headers: own } = await send(by);
+      expect([status, body.code, own['retry-after']]).toEqual([429, 'request.rate_limited', '30']);
+      expect(own['ratelimit-policy']).toBe(`"unfinished-operations";q=${max};qu="concurrent-requests"`);
+    }
+    expect(await service.rows('select 1 from operations where finished_at is null')).toHaveLength(max);
+    await service.rows(
+      'delete from operations where operation_id = any(array(select operation_id from operations limit 1))',
+    );
+    expect([200, 202]).toContain((await send(second)).status);
+    await service.rows('delete from operations');
+  });
+});
+
+describe('the turns of an instance with few connections', () => {
+  let small: TestService;
+  beforeAll(async () => {
+    // A process has two connections for long work, and one turn. A carrier has one of the two.
+    small = await TestService.start({ DATABASE_POOL_MAX: '4' });
+  });
+  afterAll(() => small.close());
+
+  it('pass on while the carrier has no connection for the batch (D30, B31)', async () => {
+    await addManyUsers(small, 2, 'turns');
+    const users = await small.rows<{ user_id: string }>(`select user_id from users where carrier_id = 'turns'`);
+    const attacker = await small.loginAs({ carrier_id: 'turns', roles: ['carrier_administrator'] });
+    await small.get('/stats/overview', small.admin);
+    const holder = await small.sql.connect();
+    try {
+      await holder.query('begin; lock table login_counts in access exclusive mode');
+      const held = Promise.all(Array.from({ length: 5 }, () => small.get('/stats/overview', attacker)));
+      const waits = `select 1 from pg_locks where relation = 'login_counts'::regclass and not granted`;
+      await until(async () => (await small.rows(waits)).length === 1);
+      const [own, next] = [
+        await acceptWork(small, {
+          ...{ actor_id: attacker.user_id, change: { locale: 'fr' }, waited: 60 },
+          batches: [[users[0]?.user_id ?? '']],
+        }),
+        await acceptWork(small, {
+          ...{ actor_id: small.admin.user_id, change: { locale: 'fr' } },
+          batches: [[users[1]?.user_id ?? '']],
+        }),
+      ];
+      expect((await ended(small, next)).status).toBe('done');
+      const unfinished = await small.rows('select operation_id from operations where finished_at is null');
+      expect(unfinished).toEqual([{ operation_id: own }]);
+      await holder.query('rollback');
+      await held;
+      expect((await ended(small, own)).status).toBe('done');
+    } finally {
+      holder.release(true);
+    }
+  });
+});
+
+describe('the search for users of a bulk change in a long operation', () => {
+  const [mine, theirs] = ['018f0000-0000-7000-8000-000000000001', '018f0000-0000-7000-8000-000000000002'];
+  const [few, many] = [200, 20_000];
+  const database = useDatabase();
+  beforeAll(async () => {
+    for (const operation_id of [mine, theirs])
+      await database.query(
+        `
+          insert into operations (operation_id, kind, permission, status, actor_id, request)
+          values ($1, 'change', 'user:update', 'waiting', $1, '{}')`,
+        [operation_id],
+      );
+    await addBatches(theirs, many, 0);
+    // Spread between the others, from the first to the last.
+    await addBatches(mine, few, 1);
+  });
+
+  const addBatches = (operation_id: string, count: number, beside: number) =>
+    database.query(
+      `
+        insert into operation_batches (operation_id, number, user_ids)
+        select $1::uuid, n / 5000, array_agg(id order by id)
+        from (
+          select n, ('018f0000-0000-7000-8000-' || lpad(to_hex(n * $4::integer + $3::integer), 12, '0'))::uuid as id
+          from generate_series(0, $2::integer - 1) n
+        ) every
+        group by n / 5000`,
+      [operation_id, count, beside, (2 * many) / count],
+    );
+
+  /** Returns the number of compared rows, which does not depend on the machine. */
+  async function compare(user_ids: string[]): Promise<{ overlaps: boolean; compared: number }> {
+    let compared = 0;
+    const run = async (query: SqlFragment) => {
+      const { text, values } = query.toQuery();
+      const { rows } = await database.query(`explain (analyze, format json) ${text}`, values);
+      const removed = JSON.stringify(rows).matchAll(/"Rows Removed by Join Filter":([0-9]+)/g);
+      for (const [, count] of removed) compared += Number(count);
+      return (await database.query(text, values)).rows;
+    };
+    const repository = new OperationBatchesRepository({ run } as unknown as Database);
+    return { overlaps: await repository.overlaps(mine, user_ids), compared };
+  }
+  const idsOf = async (operation_id: string) =>
+    (
+      await database.query<{ user_ids: string[] }>('select user_ids from operation_batches where operation_id = $1', [
+        operation_id,
+      ])
+    ).rows.flatMap(({ user_ids }) => user_ids);
+
+  it.each(['without', 'with'])('looks each user up and compares no two lists, %s statistics (B15)', async (state) => {
+    if (state === 'with') await database.query('analyze operations, operation_batches');
+    const { overlaps, compared } = await compare(await idsOf(mine));
+    expect(overlaps).toBe(false);
+    expect(compared).toBeLessThan(many);
+  });
+
+  it('finds a single user who is in both operations (B15)', async () => {
+    const common = (await idsOf(theirs))[10_777] as string;
+    expect((await compare([...(await idsOf(mine)), common])).overlaps).toBe(true);
   });
 });

@@ -1,10 +1,15 @@
 import { randomUUID } from 'node:crypto';
+import { ConfirmTokens, type Confirmation, type PreviewedRequest } from '../../src/users/bulk/confirm-tokens';
 import { addManyUsers } from '../support/many-users';
-import { type TestAnswer, type TestLogin, TestService } from '../support/service';
+import { appSecret, type TestAnswer, type TestLogin, TestService } from '../support/service';
 
+const change = { locale: 'fr' };
+
+/** The grammar of the query and the signature of confirm tokens have specs beside their code. */
 describe('bulk changes', () => {
   let service: TestService;
   let admin: TestLogin;
+  let operator: TestLogin;
   beforeAll(async () => {
     service = await TestService.start();
     ({ admin } = service);
@@ -13,6 +18,7 @@ describe('bulk changes', () => {
       values
         ('deputy', '{system}', '{user:read,user:update,user:delete}', '{administrator,deputy}'),
         ('reader', '{system}', '{user:read}', '{}')`);
+    operator = await system(['operator']);
   });
   afterAll(() => service.close());
 
@@ -28,6 +34,248 @@ describe('bulk changes', () => {
   const undo = (operation_id: string, by = admin) => service.post(`/user/operation/${operation_id}/undo`, by);
   const system = (roles: string[], more: Record<string, unknown> = {}) =>
     service.loginAs({ user_type: 'system', roles, ...more });
+
+  describe('with a preview and a confirmation', () => {
+    let carrierAdministrator: TestLogin;
+    let scoped: TestLogin;
+    beforeAll(async () => {
+      await addManyUsers(service, 4, 'p1');
+      await addManyUsers(service, 3, 'p2');
+      scoped = await system(['operator'], { carrier_scope: ['p2'] });
+      carrierAdministrator = await service.loginAs({ carrier_id: 'p1', roles: ['carrier_administrator'] });
+    });
+
+    const preview = async (method: string, query: string, body?: unknown): Promise<string> =>
+      (await send(method, `${query}&dry_run=true`, body)).body.confirm_token;
+    describe.each([['PATCH'], ['DELETE']])('%s', (method) => {
+      const body = method === 'PATCH' ? change : undefined;
+
+      it('changes no user without a filter, or with a wrong or repeated one (B1, B2, B3, B20)', async () => {
+        const before = await state();
+        for (const [query, code] of [
+          ['', 'bulk.filter_required'],
+          ['dry_run=true', 'bulk.filter_required'],
+          ['carrier_id=p1&emial=a', 'request.invalid'],
+          ['carrier_id=p1&carrier_id=p2', 'request.invalid'],
+          ['carrier_id=p1&name=%00', 'request.invalid'],
+        ]) {
+          const answer = await send(method, query as string, body);
+          expect([query, answer.status, answer.body.code]).toEqual([query, 400, code]);
+        }
+        expect(await state()).toEqual(before);
+      });
+
+      it('changes no user if the filter is in the body (B1)', async () => {
+        const before = await state();
+        const json = { 'content-type': 'application/json' };
+        const form = { 'content-type': 'application/x-www-form-urlencoded' };
+        for (const [payload, headers] of [
+          ...[{ carrier_id: 'p1' }, { everyone: true }, { ...body, user_id_in: [] }, 'null', '[]', '{}', '""', ''].map(
+            (one) => [one, json] as const,
+          ),
+          [undefined, { ...json, 'content-length': '0' }],
+          ['everyone=true', form],
+        ] as const) {
+          const { status } = await send(method, '', payload, admin, headers);
+          expect([payload, [400, 415].includes(status)]).toEqual([payload, true]);
+        }
+        expect(await state()).toEqual(before);
+      });
+
+      it('reports the count, and changes no user with a wrong `expected` or with If-Match (B5)', async () => {
+        const before = await state();
+        const shown = await send(method, 'carrier_id=p2&dry_run=true', body);
+        expect(shown.body).toMatchObject({
+          kind: 'preview',
+          matched: 3,
+          would_change: 3,
+          confirm_token: expect.any(String),
+        });
+        const confirmed = `carrier_id=p2&confirm_token=${shown.body.confirm_token}`;
+        for (const query of ['carrier_id=p2', confirmed, 'carrier_id=p2&dry_run=true'])
+          for (const expected of [0, 2, 4]) {
+            const answer = await send(method, `${query}&expected=${expected}`, body);
+            expect([query, answer.status, answer.body.code]).toEqual([query, 409, 'bulk.expected_mismatch']);
+          }
+        for (const tag of ['"1"', '*'])
+          expect((await send(method, 'carrier_id=p2', body, admin, { 'if-match': tag })).status).toBe(400);
+        expect(await state()).toEqual(before);
+        // A rejected request does not consume the token.
+        const done = await send(method, `${confirmed}&expected=3`, body);
+        expect(done.body).toMatchObject({ matched: 3, changed: 3, skipped_count: 0 });
+        await undo(done.body.operation_id);
+      });
+
+      it('rejects more than 500 ids before any change (B6)', async () => {
+        const before = await state();
+        const ids = (count: number) => Array.from({ length: count }, () => randomUUID()).join();
+        expect((await send(method, `user_id_in=${ids(500)}`, body)).body).toMatchObject({ matched: 0 });
+        for (const query of [`user_id_in=${ids(501)}`, `carrier_id=p1&user_id_ne=${ids(2)}`])
+          expect((await send(method, query, body)).body.code).toBe('request.invalid');
+        expect(await state()).toEqual(before);
+      });
+
+      it('matches, counts and reports only users in the scope of the caller (B19)', async () => {
+        const before = await state();
+        for (const [by, own, other, all] of [
+          [carrierAdministrator, 'p1', 'p2', 5],
+          [scoped, 'p2', 'p1', 4],
+        ] as const) {
+          const strangers = before
+            .filter(({ carrier_id, user_id }) => carrier_id !== own && user_id !== by.user_id)
+            .map(({ user_id }) => user_id);
+          for (const query of [`carrier_id=${other}`, `user_id_in=${strangers.join()}`, 'role=administrator'])
+            for (const end of ['&dry_run=true', '', '&expected=0'])
+              expect((await send(method, query + end, body, by)).body).toMatchObject({
+                ...{ matched: 0, skipped_count: 0, skipped: [], skipped_reasons: {} },
+              });
+          const everyone = await send(method, 'everyone=true&dry_run=true', body, by);
+          expect(everyone.body.matched).toBe(all);
+          const shown = everyone.text.replace(/"created_by":"[^"]*"/g, '');
+          for (const stranger of strangers) expect(shown).not.toContain(stranger);
+          const mismatch = await send(method, 'everyone=true&expected=7', body, by);
+          expect([mismatch.status, mismatch.body.detail]).toEqual([409, `The filter matches ${all} users, not 7.`]);
+        }
+        expect(await state()).toEqual(before);
+      });
+
+      it('lets one of 10 parallel uses of a confirm token win, and applies it once (B22)', async () => {
+        await addManyUsers(service, 3, `token-${method}`);
+        const query = `carrier_id=token-${method}`;
+        const confirm_token = await preview(method, query, body);
+        const answers = await Promise.all(
+          Array.from({ length: 10 }, () => send(method, `${query}&confirm_token=${confirm_token}`, body)),
+        );
+        expect(answers.filter(({ status }) => status === 200).map((won) => won.body.changed)).toEqual([3]);
+        expect(answers.filter((lost) => lost.status === 409 && lost.body.code === 'bulk.set_changed')).toHaveLength(9);
+        const versions = await service.rows('select distinct version from users where carrier_id = $1', [
+          `token-${method}`,
+        ]);
+        expect(versions).toEqual([{ version: 2 }]);
+      });
+    });
+
+    it('finds the same users in list, preview and change', async () => {
+      for (const query of ['q=f-1', 'locale=de', 'attributes.number=2&carrier_id=f', 'status_ne=active&carrier_id=f']) {
+        await service.rows(`delete from users where carrier_id = 'f'`);
+        await addManyUsers(service, 6, 'f');
+        await service.rows(`
+        update users
+        set
+          status = case when name in ('f-1', 'f-2') then 'disabled' else 'active' end,
+          locale = case when name in ('f-2', 'f-3') then 'de' end,
+          attributes = case when name = 'f-2' then '{"number": "2"}' else attributes end
+        where carrier_id = 'f'`);
+        const idsOf = (users: { user_id: string }[]) => users.map(({ user_id }) => user_id).sort();
+        const wanted = idsOf((await service.get(`/user/list?${query}`, admin)).body.items);
+        expect([query, wanted]).not.toEqual([query, []]);
+        const shown = (await send('PATCH', `${query}&dry_run=true`, { timezone: 'Europe/Malta' })).body;
+        expect([query, idsOf(shown.sample)]).toEqual([query, wanted]);
+        await send('PATCH', `${query}&confirm_token=${shown.confirm_token}`, { timezone: 'Europe/Malta' });
+        const changed = await service.rows<{ user_id: string }>(
+          `select user_id from users where carrier_id = 'f' and timezone = 'Europe/Malta'`,
+        );
+        expect([query, idsOf(changed)]).toEqual([query, wanted]);
+      }
+    });
+
+    it('changes exactly the previewed users with a confirm token, once, and shows 20 of them', async () => {
+      await addManyUsers(service, 30, 'small');
+      const shown = (await send('PATCH', 'carrier_id=small&dry_run=true', change)).body;
+      expect(shown).toMatchObject({
+        matched: 30,
+        would_change: 30,
+        unchanged: 0,
+        skipped_count: 0,
+        skipped_reasons: {},
+      });
+      expect(shown.sample).toHaveLength(20);
+      const until = Date.parse(shown.expires_at as string) - Date.now();
+      expect(until).toBeGreaterThan(300_000);
+      expect(until).toBeLessThanOrEqual(600_000);
+      const confirm = () => send('PATCH', `carrier_id=small&confirm_token=${shown.confirm_token}`, change);
+      for (const text of [
+        `insert into users (user_id, user_type, name, email, carrier_id, status)
+       values (uuid_v7(), 'carrier', 'late', 'late@example.com', 'small', 'invited')`,
+        // Another set with the same number of users.
+        `update users set carrier_id = 'elsewhere' where name = 'small-1'`,
+        `delete from users where name = 'late'`,
+      ]) {
+        await service.rows(text);
+        const refused = await confirm();
+        expect([refused.status, refused.body.code]).toEqual([409, 'bulk.set_changed']);
+      }
+      expect(await service.rows(`select 1 from users where locale = 'fr' and carrier_id = 'small'`)).toEqual([]);
+      await service.rows(`update users set carrier_id = 'small' where name = 'small-1'`);
+      expect((await confirm()).body).toMatchObject({ matched: 30, changed: 30 });
+      const again = await confirm();
+      expect([again.status, again.body.code]).toEqual([409, 'bulk.set_changed']);
+    });
+
+    it('rejects a confirm token of another caller, method, filter or body, or an altered one (B5)', async () => {
+      const before = await state();
+      const patch = await preview('PATCH', 'carrier_id=p1', change);
+      const erase = await preview('DELETE', 'carrier_id=p1');
+      for (const [method, query, body, by] of [
+        ['PATCH', `carrier_id=p1&confirm_token=${patch}`, change, operator],
+        ['DELETE', `carrier_id=p1&confirm_token=${patch}`, undefined, admin],
+        ['PATCH', `carrier_id=p1&confirm_token=${erase}`, change, admin],
+        ['PATCH', `carrier_id=p1&status=active&confirm_token=${patch}`, change, admin],
+        ['PATCH', `everyone=true&confirm_token=${patch}`, change, admin],
+        ['PATCH', `carrier_id=p1&confirm_token=${patch}`, { locale: 'de' }, admin],
+        ['PATCH', `carrier_id=p1&confirm_token=${patch}A`, change, admin],
+      ] as const) {
+        const answer = await send(method, query, body, by);
+        expect([query, answer.status, answer.body.errors?.[0].parameter]).toEqual([query, 400, 'confirm_token']);
+      }
+      expect(await state()).toEqual(before);
+    });
+
+    it('rejects an expired confirm token, or one for other users, and accepts the same one in time (B5)', async () => {
+      const before = await state();
+      const signed = (await preview('PATCH', 'carrier_id=p1', change)).split('.')[0] ?? '';
+      const [confirm_id, , count, digest] = JSON.parse(Buffer.from(signed, 'base64url').toString()) as [
+        ...[string, number, number, string],
+      ];
+      const actor = { actor_type: 'user', user_id: admin.user_id } as PreviewedRequest['actor'];
+      const confirm = (confirmation: Partial<Confirmation>) => {
+        const whole = { confirm_id, expires_at: Date.now() + 60_000, count, digest, ...confirmation };
+        const previewed = { actor, kind: 'change', filters: { carrier_id: 'p1' }, change };
+        return send(
+          'PATCH',
+          `carrier_id=p1&confirm_token=${new ConfirmTokens(appSecret).mint(whole, previewed)}`,
+          change,
+        );
+      };
+      for (const wrong of [
+        ...[{ expires_at: Date.now() - 1 }, { expires_at: 0 }, { count: count + 1 }, { digest: `${digest}1` }],
+        { confirm_id: randomUUID() },
+      ])
+        expect([wrong, (await confirm(wrong)).body.code]).toEqual([wrong, 'bulk.set_changed']);
+      expect(await state()).toEqual(before);
+      const done = await confirm({});
+      expect([done.status, done.body.matched]).toEqual([200, count]);
+      await undo(done.body.operation_id as string);
+    });
+
+    it('rejects a change that adds and removes a role, or adds one beside all roles, without effect', async () => {
+      const before = await state();
+      const both = { roles_add: ['carrier_user', 'carrier_administrator'], roles_remove: ['carrier_administrator'] };
+      const wrong: [Record<string, string[]>, string][] = [
+        [both, '/roles_remove'],
+        [{ roles: ['carrier_user'], roles_add: ['carrier_administrator'] }, '/roles'],
+        [{ roles: ['carrier_user'], roles_remove: [] }, '/roles'],
+      ];
+      for (const [body, pointer] of wrong)
+        for (const query of ['carrier_id=p1', 'carrier_id=p1&dry_run=true']) {
+          const answer = await send('PATCH', query, body);
+          const fault = expect.objectContaining({ pointer, code: 'field.not_allowed' });
+          expect([answer.status, answer.body.errors]).toEqual([400, [fault]]);
+        }
+      expect((await send('PATCH', 'carrier_id=p1', {})).body.errors).toMatchObject([{ code: 'field.required' }]);
+      expect(await state()).toEqual(before);
+    });
+  });
 
   it.each([
     ['a deletion', 'DELETE', undefined],
@@ -77,31 +325,6 @@ describe('bulk changes', () => {
     expect((await service.get(path, admin)).headers['etag']).toBe('"5"');
   });
 
-  it('ends the sessions of all disabled users in the transaction of the change (B17)', async () => {
-    await addManyUsers(service, 100, 'c17');
-    await service.rows(`
-      insert into sessions (
-        session_id, user_id, user_type, carrier_id, refresh_token_hash, refreshed_at, expires_at, absolute_expires_at
-      )
-      select
-        gen_random_uuid(), user_id, user_type, carrier_id, '', now(), now() + interval '1 hour',
-        now() + interval '1 hour'
-      from users, generate_series(1, 2)
-      where carrier_id = 'c17'`);
-    const login = await service.loginAs({ carrier_id: 'c17' });
-    const answer = await send('PATCH', 'carrier_id=c17', { status: 'disabled' });
-    expect(answer.body).toMatchObject({ matched: 101, changed: 101 });
-    expect((await service.get('/user', login)).body.code).toBe('auth.token_invalid');
-    const refresh = await service.post('/auth/check-token', { body: { refresh_token: login.refresh_token } });
-    expect(refresh.status).toBe(401);
-    const ends = await service.rows(`
-      select count(*)::integer as sessions, bool_and(ended_at = users.updated_at) as together
-      from sessions
-      join users using (user_id)
-      where sessions.carrier_id = 'c17'`);
-    expect(ends).toEqual([{ sessions: 201, together: true }]);
-  });
-
   it('hides other operations from a limited caller, who can neither cancel nor undo them (B19)', async () => {
     await addManyUsers(service, 3, 'c19');
     const { body } = await send('PATCH', 'carrier_id=c19', { locale: 'fr' });
@@ -122,31 +345,24 @@ describe('bulk changes', () => {
         expect((await service.get(`/user/operation/list?${query}`, by)).body.items).toEqual([]);
     }
     // Control: a System User without scope can.
-    const operator = await system(['operator']);
     expect((await service.get(`/user/operation/${operation_id}`, operator)).body.actor_id).toBe(admin.user_id);
     const undone = await undo(operation_id, operator);
     expect([undone.status, undone.body.changed]).toEqual([202, 3]);
   });
 
-  it.each([
-    ['PATCH', { locale: 'fr' }],
-    ['DELETE', undefined],
-  ])('applies 20 parallel %s requests with one key once, and replays the response (B22, F12)', async (method, body) => {
-    const carrier = `keys-${method}`;
-    await addManyUsers(service, 3, carrier);
+  it('applies parallel requests with one key once, and stores no preview under it (B22, F12)', async () => {
+    await addManyUsers(service, 3, 'keys');
     const headers = { 'idempotency-key': randomUUID() };
-    const again = (query = `carrier_id=${carrier}`, other: unknown = body) =>
-      send(method, query, other, admin, headers);
-    const answers = await Promise.all(Array.from({ length: 20 }, () => again()));
+    const again = (query = '', body: unknown = change) =>
+      send('PATCH', `carrier_id=keys${query}`, body, admin, headers);
+    const answers = await Promise.all(Array.from({ length: 10 }, () => again()));
     const first = answers.find(({ status }) => status === 200) as TestAnswer;
     expect(first.body).toMatchObject({ matched: 3, changed: 3 });
     for (const answer of answers)
       expect([first.text, 'idempotency.in_progress']).toContain(answer.status === 409 ? answer.body.code : answer.text);
-    const operations = `select 1 from operations where request #>> '{filters,carrier_id}' = $1`;
-    expect(await service.rows(operations, [carrier])).toHaveLength(1);
-    expect((await again('carrier_id=c1')).body.code).toBe('idempotency.key_reused');
-    if (method === 'PATCH') expect((await again(undefined, { locale: 'de' })).body.code).toBe('idempotency.key_reused');
-    expect((await again(`carrier_id=${carrier}&dry_run=true`)).body.kind).toBe('preview');
+    expect((await again('&status=active')).body.code).toBe('idempotency.key_reused');
+    expect((await again('', { locale: 'de' })).body.code).toBe('idempotency.key_reused');
+    expect((await again('&dry_run=true')).body.kind).toBe('preview');
     expect((await again()).text).toBe(first.text);
   });
 
@@ -244,7 +460,7 @@ describe('bulk changes', () => {
       (index) => service.post('/auth/check-token', { body: { refresh_token: nth(users, index).refresh_token } }),
     ];
     const answers: TestAnswer[] = [];
-    for (let round = 0; round < 4; round++) {
+    for (let round = 0; round < 2; round++) {
       // Restores the users who were disabled, demoted or logged out in the previous round.
       await service.rows(
         `update users set status = 'active', roles = '{administrator}', deleted_at = null where user_id = any($1)`,

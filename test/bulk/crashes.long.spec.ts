@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Cluster } from '../support/cluster';
 import { importRow } from '../support/imports';
@@ -22,6 +21,7 @@ interface Progress {
   finished_at: Date | null;
 }
 
+/** `crashes.spec.ts` kills within and after the transaction of a request. */
 describe('work on many users whose process is killed at random moments', () => {
   let cluster: Cluster;
   let instance: ServiceProcess;
@@ -37,57 +37,6 @@ describe('work on many users whose process is killed at random moments', () => {
   const one = async <Row>(text: string, values: unknown[] = []) => (await cluster.rows<Row>(text, values))[0] as Row;
   const progressOf = (operation_id: string) =>
     one<Progress>('select * from operations where operation_id = $1', [operation_id]);
-
-  it('is done in requests for all users or none, and for each once on retry (F1, F2)', async () => {
-    const users = 1_000;
-    const doneTo = (carrier: string) =>
-      one<{ done: number }>(
-        `
-          select
-            count(*) filter (where deleted_at is not null or locale = 'fr')::integer as done,
-            sum(version - 1)::integer as steps,
-            (select count(*)::integer from events where carrier_id = $1 and target_type = 'user') as events
-          from users
-          where carrier_id = $1`,
-        [carrier],
-      );
-    const all = { done: users, steps: users, events: users };
-    const none = { done: 0, steps: 0, events: 0 };
-    const requests: [carrier: string, method: string][] = [];
-    const send = ([carrier, method]: [string, string]): Promise<TestAnswer> =>
-      instance.send(method, `/user/all?carrier_id=${carrier}`, {
-        token,
-        headers: { 'idempotency-key': carrier },
-        ...(method === 'PATCH' ? { body: { locale: 'fr' } } : {}),
-      });
-    for (let round = 0; round < kills; round++) {
-      const both = ['PATCH', 'DELETE'].map((method): [string, string] => [randomUUID(), method]);
-      for (const [carrier] of both) await addManyUsers(cluster, users, carrier);
-      requests.push(...both);
-      const next = await cluster.start();
-      const answers = Promise.allSettled(both.map(send));
-      await delay(Math.random() * killWithinMs);
-      await instance.kill();
-      await answers;
-      instance = next;
-    }
-    // PostgreSQL ends the work of a killed process.
-    const busy = `
-      select 1 from pg_stat_activity
-      where datname = current_database() and state <> 'idle' and pid <> pg_backend_pid()`;
-    await until(async () => (await cluster.rows(busy)).length === 0);
-    for (const [carrier] of requests) expect([all, none]).toContainEqual(await doneTo(carrier));
-    for (const request of requests) {
-      let answer = await send(request);
-      await until(async () => {
-        // The claim of the killed process lasts for seconds.
-        if (answer.body.code === 'idempotency.in_progress') answer = await send(request);
-        return answer.status === 200;
-      }, 60_000);
-      expect(answer.body).toMatchObject({ matched: users, changed: users });
-      expect(await doneTo(request[0])).toEqual(all);
-    }
-  });
 
   it('is done in operations for each user once: changes, deletions, their undo and imports (F1, F2)', async () => {
     let killed = 0;

@@ -18,24 +18,24 @@ interface Bulk {
   key: string;
 }
 
+let cluster: Cluster;
+let instance: ServiceProcess;
+let token: string;
+let admin_id: string;
+beforeAll(async () => {
+  cluster = await Cluster.create();
+  instance = await start('one');
+  token = await cluster.login(instance);
+  [{ admin_id }] = (await cluster.rows(`select user_id as admin_id from users where user_type = 'system'`)) as [
+    { admin_id: string },
+  ];
+});
+afterAll(() => cluster.close());
+
+/** Starts an instance whose database connections have a name. */
+const start = (name: string) => cluster.start({ DATABASE_URL: `${cluster.databaseUrl}?application_name=${name}` });
 /** `crashes.long.spec.ts` kills at random moments. */
 describe('bulk changes whose process is killed', () => {
-  let cluster: Cluster;
-  let instance: ServiceProcess;
-  let token: string;
-  let admin_id: string;
-  beforeAll(async () => {
-    cluster = await Cluster.create();
-    instance = await start('one');
-    token = await cluster.login(instance);
-    [{ admin_id }] = (await cluster.rows(`select user_id as admin_id from users where user_type = 'system'`)) as [
-      { admin_id: string },
-    ];
-  });
-  afterAll(() => cluster.close());
-
-  /** Starts an instance whose database connections have a name. */
-  const start = (name: string) => cluster.start({ DATABASE_URL: `${cluster.databaseUrl}?application_name=${name}` });
   const send = (to: ServiceProcess, { method, carrier, key }: Bulk, query = ''): Promise<TestAnswer> =>
     to.send(method, `/user/all?carrier_id=${carrier}${query}`, {
       token,
@@ -179,5 +179,76 @@ describe('bulk changes whose process is killed', () => {
     expect(await progress()).toMatchObject({ processed: many, changed: many });
     expect(await doneTo(carrier)).toEqual(all);
     expect(await cluster.rows('select 1 from operation_batches')).toEqual([]);
+  });
+});
+
+describe('operations whose batches exceed the time limit of the database', () => {
+  let actors: string[];
+  beforeAll(async () => {
+    // No other instance may take the work.
+    await instance.kill();
+    await cluster.start({ DATABASE_URL: `${cluster.databaseUrl}?statement_timeout=4000` });
+    await addManyUsers(cluster, 400, 'slow');
+    await addManyUsers(cluster, 10, 'other');
+    // Another administrator, who can request work.
+    await cluster.rows(`
+      insert into users (user_id, user_type, name, email, roles, status)
+      values (uuid_v7(), 'system', 'second', 'second@example.com', '{administrator}', 'active')`);
+    const users = await cluster.rows<{ user_id: string }>(
+      `select user_id from users where roles = '{administrator}' order by user_id`,
+    );
+    actors = users.map(({ user_id }) => user_id);
+  });
+
+  /** Makes changes of users take a minute if a condition on the relation `changed` holds. */
+  const slowDown = (condition: string) =>
+    cluster.rows(`
+      create or replace function slow_down() returns trigger language plpgsql
+      as $$ begin if ${condition} then perform pg_sleep(60); end if; return null; end $$;
+      create or replace trigger slow_down after update on users
+      referencing new table as changed for each statement execute function slow_down()`);
+  /** Accepts a change of the users of a carrier, in one batch. */
+  const change = async (carrier: string, actor = 0) => {
+    const users = await cluster.rows<{ user_id: string }>('select user_id from users where carrier_id = $1', [carrier]);
+    const batches = [users.map(({ user_id }) => user_id)];
+    return acceptWork(cluster, { actor_id: actors[actor] ?? '', change: { locale: 'fr' }, batches });
+  };
+  const end = async (operation_id: string) => {
+    const read = async () => {
+      const [operation] = await cluster.rows<{ finished_at: Date | null; changed: number }>(
+        'select * from operations where operation_id = $1',
+        [operation_id],
+      );
+      return operation;
+    };
+    await until(async () => (await read())?.finished_at !== null);
+    return read();
+  };
+  const events = (operation_id: string) =>
+    cluster.rows(
+      `select count(*)::integer as events, count(distinct target_id)::integer as users
+       from events where operation_id = $1 and event_type = 'user.changed'`,
+      [operation_id],
+    );
+
+  it('halves the batch, and changes each user once (B31)', async () => {
+    await slowDown('(select count(*) from changed) > 250');
+    const operation_id = await change('slow');
+    expect(await end(operation_id)).toMatchObject({ status: 'done', processed: 400, changed: 400 });
+    expect(await events(operation_id)).toEqual([{ events: 400, users: 400 }]);
+  });
+
+  it('fails an operation at 100 users, keeps its undo, and finishes that of another actor (B31)', async () => {
+    await cluster.rows(`drop trigger slow_down on users; update users set locale = null where carrier_id = 'slow'`);
+    await slowDown(`exists (
+      select 1 from changed where user_id = (select max(user_id::text)::uuid from users where carrier_id = 'slow')
+    )`);
+    const [slow, other] = [await change('slow'), await change('other', 1)];
+    const [failed, done] = [await end(slow), await end(other)];
+    expect(failed).toMatchObject({ status: 'failed', error_code: 'operation.too_slow', undo_until: expect.any(Date) });
+    expect(done).toMatchObject({ status: 'done', changed: 10 });
+    expect(done?.finished_at?.getTime()).toBeLessThan(failed?.finished_at?.getTime() ?? 0);
+    expect(failed?.changed).toBe(300);
+    expect(await events(slow)).toEqual([{ events: 300, users: 300 }]);
   });
 });

@@ -281,16 +281,4 @@ describe('users in the console', () => {
     await click(page, 'Resume key', 'The API key billing works again.');
     expect(await lists(key)).toBe(200);
   });
-
-  it('secures an account in German, and shows no choices that do not apply to the user', async () => {
-    const user = await subject.service.createUser();
-    const page = await subject.login(undefined, `/users/${user.user_id}`);
-    await switchToGerman(page);
-    await choose(page, `Aktionen für ${user.name}`, 'Konto sichern');
-    const dialog = dialogOf(page, 'Konto sichern?');
-    await sees(dialog, 'Passwort');
-    expect(await dialog.getByRole('checkbox').count()).toBe(0);
-    await click(dialog, 'Konto sichern', `Das Konto von ${user.name} ist gesichert.`);
-    await subject.service.mailbox.take(user.email, /secured/);
-  });
 });

@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
+import { Client } from 'pg';
+import { dataSourceOptions } from '../../src/platform/database/data-source';
 import { TestService } from '../support/service';
+import { createTestDatabase, type TestDatabase } from '../support/test-database';
 
 const sorts = [
   ...['created_at', 'updated_at', 'name', 'email', 'last_name', 'last_login_at', 'last_seen_at', 'status'],
@@ -27,19 +30,46 @@ const walk = fc.record({
   filter: fc.constantFrom(...filters),
 });
 
+const times: [time: string | null, answered: string | null][] = [
+  ['2026-03-29 01:30:00+00', '2026-03-29T01:30:00.000Z'],
+  ['2026-11-20 13:00:00.1+00', '2026-11-20T13:00:00.100Z'],
+  ['2026-11-20 13:00:00.007+00', '2026-11-20T13:00:00.007Z'],
+  ['9999-12-31 23:59:59.999+00', '9999-12-31T23:59:59.999Z'],
+  ['12026-01-02 03:04:05.678+00', '+012026-01-02T03:04:05.678Z'],
+  ['0001-01-01 12:00:00+00', '0001-01-01T12:00:00.000Z'],
+  ['0044-03-15 12:00:00+00 BC', '-000043-03-15T12:00:00.000Z'],
+  ['1850-06-01 00:00:00.5+00', '1850-06-01T00:00:00.500Z'],
+  ['infinity', null],
+  [null, null],
+];
+
 interface Listed {
   user_id: string;
   name: string;
 }
 
+/**
+ * The database has another time zone, with half hours, daylight saving time, and seconds before
+ * 1884. Connections behind a pooler do not set a time zone and use that of the database.
+ */
 describe('pages of lists', () => {
+  let database: TestDatabase;
   let service: TestService;
   beforeAll(async () => {
-    service = await TestService.start();
+    database = await createTestDatabase();
+    const client = new Client({ connectionString: database.url });
+    await client.connect();
+    await client.query(`alter database "${new URL(database.url).pathname.slice(1)}" set timezone = 'America/St_Johns'`);
+    await client.end();
+    const DATABASE_DIRECT_URL = `${database.url}?application_name=direct`;
+    service = await TestService.start({ DATABASE_URL: database.url, DATABASE_DIRECT_URL });
     // Activity recorded by the requests of the walk must not change the caller.
     await service.rows(`update sessions set last_seen_at = now() + interval '1 hour'`);
   });
-  afterAll(() => service.close());
+  afterAll(async () => {
+    await service.close();
+    await database.drop();
+  });
 
   const get = (path: string, query: string) => service.get(`${path}?${query}`, service.admin);
   const removeOthers = () => service.rows('delete from users where user_id <> $1', [service.admin.user_id]);
@@ -141,7 +171,7 @@ describe('pages of lists', () => {
         }
       },
     );
-    await fc.assert(property, { numRuns: 8, endOnFailure: true });
+    await fc.assert(property, { numRuns: 5, endOnFailure: true });
   });
 
   it('by number have the order of the whole list for every sort, including nulls (B13)', async () => {
@@ -154,14 +184,13 @@ describe('pages of lists', () => {
     }));
     await add('walk-page', users);
     for (const sort of sorts)
-      for (const direction of ['asc', 'desc'])
-        for (const per_page of [1, 8]) {
-          const query = `order_by=${sort}&order_dir=${direction}&q=walk`;
-          const { body } = await get('/user/list', `${query}&per_page=500`);
-          expect(body.items).toHaveLength(23);
-          const numbered = await met(`${query}&per_page=${per_page}`, true);
-          expect([query, per_page, idsOf(numbered)]).toEqual([query, per_page, idsOf(body.items)]);
-        }
+      for (const direction of ['asc', 'desc']) {
+        const query = `order_by=${sort}&order_dir=${direction}&q=walk`;
+        const { body } = await get('/user/list', `${query}&per_page=500`);
+        expect(body.items).toHaveLength(23);
+        const numbered = await met(`${query}&per_page=5`, true);
+        expect([query, idsOf(numbered)]).toEqual([query, idsOf(body.items)]);
+      }
     for (const [page, items] of [
       [1, 10],
       [3, 3],
@@ -172,19 +201,63 @@ describe('pages of lists', () => {
     }
   });
 
-  it('contain each of 10,007 users with the same value exactly once (B13)', async () => {
+  it('contain each of 1,007 users with the same value exactly once (B13)', async () => {
     await service.rows(`
       insert into users (user_id, user_type, name, email, first_name, last_name, carrier_id, status, created_at)
       select
         gen_random_uuid(), 'carrier', 'crowd' || n, 'crowd' || n || '@example.com', 'C', 'Smith', 'c' || n % 3,
         'active', '2026-01-01'
-      from generate_series(1, 10007) n`);
+      from generate_series(1, 1007) n`);
     await service.rows('analyze users');
     const wanted = idsOf(await service.rows<Listed>(`select user_id from users where last_name = 'Smith'`)).sort();
     for (const sort of ['last_name', 'created_at', 'last_login_at', 'status']) {
-      const ids = idsOf(await met(`last_name=Smith&per_page=500&count=none&order_by=${sort}`));
-      expect([sort, ids.length]).toEqual([sort, 10_007]);
+      const ids = idsOf(await met(`last_name=Smith&per_page=50&count=none&order_by=${sort}`));
+      expect([sort, ids.length]).toEqual([sort, 1_007]);
       expect(ids.sort()).toEqual(wanted);
     }
+  });
+
+  /** Not validated against the document, which allows only four-digit years. */
+  const getText = async (url: string) => {
+    const headers = { authorization: `Bearer ${service.admin.token}` };
+    const { payload } = await service.inject({ url, headers });
+    return { text: payload, body: JSON.parse(payload) };
+  };
+
+  it.each(times)('show the time %s as a single user does', async (time, answered) => {
+    const { user_id } = await service.createUser({ password: undefined });
+    await service.rows(
+      `with logged_in as (update user_logins set last_login_at = $2 where user_id = $1)
+      update users set email_verified_at = $2, locked_until = $2 where user_id = $1`,
+      [user_id, time],
+    );
+    const one = await getText(`/user/${user_id}`);
+    expect(one.body).toMatchObject({ email_verified_at: answered, last_login_at: answered, locked_until: answered });
+    for (const query of ['', 'order_by=last_login_at&'])
+      expect((await getText(`/user/list?${query}user_id=${user_id}`)).text).toContain(one.text);
+  });
+
+  it('show the right times of an expired session and of events', async () => {
+    const { session_id } = await service.loginAs();
+    const expire = `update sessions set expires_at = '2026-01-02 03:04:05.06+00' where session_id = $1`;
+    await service.rows(expire, [session_id]);
+    const at = '2026-01-02T03:04:05.060Z';
+    const { body } = await getText(`/auth/session/list?session_id=${session_id}`);
+    expect(body.items).toMatchObject([{ expires_at: at, ended_at: at, ended_reason: 'expired', active: false }]);
+    const rows = await service.rows<Record<string, unknown>>('select event_id, occurred_at from events');
+    const { items } = (await getText('/audit/list?per_page=500')).body;
+    const answered = items.map(({ event_id, occurred_at }: Record<string, string>) => ({ event_id, occurred_at }));
+    expect(answered).toEqual(expect.arrayContaining(JSON.parse(JSON.stringify(rows))));
+  });
+
+  it('read times in UTC on direct connections', async () => {
+    const { extra } = dataSourceOptions({ url: database.url, poolMax: 1, purpose: 'requests' }) as {
+      extra: { options: string };
+    };
+    const { options } = extra;
+    const client = new Client({ connectionString: database.url, options });
+    await client.connect();
+    const { rows } = await client.query('show timezone').finally(() => client.end());
+    expect(rows).toEqual([{ TimeZone: 'UTC' }]);
   });
 });

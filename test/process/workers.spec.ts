@@ -1,22 +1,24 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { type AddressInfo, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from '../support/built-program';
 import { Client } from '../support/client';
 import { Cluster } from '../support/cluster';
-import { isAlive } from '../support/embedded-postgres-sandbox';
+import { isAlive, listProcesses } from '../support/embedded-postgres-sandbox';
 import { Mailbox } from '../support/mailbox';
+import { RawConnection, requestHead } from '../support/raw-connection';
 import { adminEmail, appSecret, password, type TestLogin } from '../support/service';
 import type { ServiceProcess } from '../support/service-process';
+import { shutDownUnderLoad, workerPids } from '../support/shutdown';
 import { until } from '../support/until';
-import { workerPids } from '../support/worker-pids';
 
 /** Time for which a worker trusts its memory without a response of the database. */
 const leaseMs = 1_000;
 const metricsToken = 'metrics-token-0123456789-abcdefghijklmn';
 /** Maximum number of logins per address and minute. */
-const limit = 10;
+const limit = 8;
 
 /** A client whose sequential requests use one connection, which belongs to one worker. */
 class Connection extends Client {
@@ -43,7 +45,7 @@ beforeAll(async () => {
 });
 // A failed test may have left a process stopped, which could not end with the primary process.
 afterEach(() => {
-  for (const pid of [service.pid, ...workers()]) if (isAlive(pid)) process.kill(pid, 'SIGCONT');
+  for (const pid of [service.pid, ...children()]) if (isAlive(pid)) process.kill(pid, 'SIGCONT');
 });
 afterAll(async () => {
   await cluster.close();
@@ -52,6 +54,12 @@ afterAll(async () => {
 
 /** Returns the process ids of the workers that have listened, worker 1 first. */
 const workers = () => workerPids(service.output);
+/** Returns the process ids of all running workers. */
+const children = () =>
+  listProcesses('-eo', 'pid=,ppid=').flatMap((line) => {
+    const [pid, parent] = line.trim().split(/\s+/).map(Number);
+    return parent === service.pid ? [pid!] : [];
+  });
 
 /** The tests use the same workers in order. The last ones kill them. */
 describe('an instance with two workers', () => {
@@ -111,14 +119,24 @@ describe('an instance with two workers', () => {
     }
   });
 
-  it('leaves signals to the primary process', async () => {
+  it('leaves signals to the primary process, and keeps its workers with their connections', async () => {
     for (const pid of workers()) for (const signal of ['SIGTERM', 'SIGINT']) process.kill(pid, signal);
-    expect([await workerOf(one), await workerOf(two)]).toEqual([pids.get(one), pids.get(two)]);
+    // A worker handles a signal before its next request but one, on an open or a new connection.
+    for (let round = 0; round < 2; round++)
+      for (const connection of [one, two]) {
+        const { status, headers } = await connection.get('/health/ready');
+        expect([status, headers.connection]).toEqual([200, 'keep-alive']);
+        expect(await workerOf(connection)).toBe(pids.get(connection));
+      }
+    const before = [one, two].map((connection) => pids.get(connection)).sort();
+    await connect();
+    expect([one, two].map((connection) => pids.get(connection)).sort()).toEqual(before);
+    expect(service.output).not.toMatch(/worker \d ended|carrier-identity stops/);
   });
 
   it('shows changes and ended sessions of one worker at the other one (S16)', async () => {
     const user = await one.loginAs();
-    for (let round = 0; round < 6; round++) {
+    for (let round = 0; round < 4; round++) {
       const [changing, reading] = round % 2 === 0 ? [one, two] : [two, one];
       await reading.get('/user', user);
       const body = { first_name: `Name ${round}` };
@@ -151,13 +169,16 @@ describe('an instance with two workers', () => {
     let attempts = 0;
     const attempt = async (connection: Connection, ip: string) =>
       (await connection.post('/auth/login', { body: { login: `unknown-${++attempts}`, password }, ip })).body.code;
-    const all = Array.from({ length: 3 * limit }, (_, index) => attempt(index % 2 === 0 ? one : two, '203.0.113.5'));
+    const all = Array.from({ length: 2 * limit }, (_, index) => attempt(index % 2 === 0 ? one : two, '203.0.113.5'));
     const codes = await Promise.all(all);
     expect(codes.filter((code) => code === 'auth.invalid_credentials')).toHaveLength(limit);
-    expect(codes.filter((code) => code === 'auth.too_many_attempts')).toHaveLength(2 * limit);
+    expect(codes.filter((code) => code === 'auth.too_many_attempts')).toHaveLength(limit);
     process.kill(service.pid, 'SIGSTOP');
     expect(await attempt(one, '203.0.113.5')).toBe('auth.too_many_attempts');
-    expect(await attempt(one, '203.0.113.6')).toBe('auth.invalid_credentials');
+    // One after another: the primary process accepts no new connection.
+    for (let sent = 0; sent < limit; sent++) expect(await attempt(one, '203.0.113.6')).toBe('auth.invalid_credentials');
+    expect(await attempt(one, '203.0.113.6')).toBe('auth.too_many_attempts');
+    expect(await attempt(two, '203.0.113.6')).toBe('auth.invalid_credentials');
     process.kill(service.pid, 'SIGCONT');
     await until(async () => (await attempt(two, '203.0.113.5')) === 'auth.too_many_attempts');
   });
@@ -185,12 +206,24 @@ describe('an instance with two workers', () => {
 
 it('replaces a worker that ends while another one starts, and ends a worker that hangs', async () => {
   service = cluster.spawn({ WORKERS: '2' });
-  await service.until(() => service.port > 0);
-  process.kill(workers()[0]!, 'SIGKILL');
-  await service.until(() => workers().length === 3 && workers().filter(isAlive).length === 2);
-  process.kill(workers()[2]!, 'SIGSTOP');
+  // Worker 2 starts once worker 1 listens, and is stopped within its start.
+  await service.until(() => workers().length === 1 && children().length === 2);
+  const [first] = workers() as [number];
+  const second = children().find((pid) => pid !== first)!;
+  process.kill(second, 'SIGSTOP');
+  expect(workers()).toEqual([first]);
+  process.kill(first, 'SIGKILL');
+  await service.until(() => service.output.includes('worker 1 ended and is replaced'));
+  process.kill(second, 'SIGCONT');
+  await service.until(() => workers().length === 3);
+  expect([workers().includes(second), isAlive(second)]).toEqual([true, true]);
+  process.kill(
+    workers().find((pid) => ![first, second].includes(pid))!,
+    'SIGSTOP',
+  );
+  const all = children();
   expect(await service.stop()).toBe(1);
-  await until(() => !workers().some(isAlive));
+  await until(() => !all.some(isAlive));
 });
 
 it('starts as a separate instance in a cluster worker of another program', async () => {
@@ -208,4 +241,58 @@ it('starts as a separate instance in a cluster worker of another program', async
   child.kill('SIGKILL');
   await closed;
   expect(output).toContain(' listens on ');
+});
+
+describe('a shutdown', () => {
+  let hanging: Server | null = null;
+  // A failed test leaves no service behind that waits for its end.
+  afterEach(async () => {
+    await service.kill();
+    hanging?.close();
+  });
+
+  it.each([
+    ['SIGINT', 1],
+    ['SIGTERM', 2],
+  ] as const)(
+    'drops no request, closes idle connections and ignores further signals: %s, %i workers (F17)',
+    (signal, workers) => shutDownUnderLoad(cluster, signal, workers),
+  );
+
+  it('is announced by the readiness for SHUTDOWN_DELAY_SECONDS, in which requests succeed (F17)', async () => {
+    // Longer than this test takes on any machine.
+    service = await cluster.start({ SHUTDOWN_DELAY_SECONDS: '300' });
+    const token = await cluster.login(service);
+    process.kill(service.pid, 'SIGTERM');
+    await service.until(async () => (await service.get('/health/ready')).status === 503);
+    expect(await service.get('/health/ready')).toMatchObject({
+      headers: { connection: 'close' },
+      body: { code: 'service.stopping' },
+    });
+    const head = await service.inject({ method: 'HEAD', url: '/health/ready' });
+    expect(head).toMatchObject({ statusCode: 503, headers: { connection: 'close' }, body: '' });
+    for (const path of ['/health/live', '/user'])
+      expect(await service.get(path, { token })).toMatchObject({ status: 200, headers: { connection: 'close' } });
+  });
+
+  it('disconnects unfinished requests, and requeues a mail if the mail server hangs (F10, F17)', async () => {
+    hanging = createServer().listen(0, '127.0.0.1');
+    await once(hanging, 'listening');
+    const reached = once(hanging, 'connection');
+    const { port } = hanging.address() as AddressInfo;
+    service = await cluster.start({ SMTP_URL: `smtp://127.0.0.1:${port}`, SHUTDOWN_DELAY_SECONDS: '1' });
+    const token = await cluster.login(service);
+    const [body, head] = await Promise.all([RawConnection.open(service.port), RawConnection.open(service.port)]);
+    await head.send('GET /health/live HTTP/1.1\r\nHost');
+    const headers = { 'content-type': 'application/json', 'content-length': '50', expect: '100-continue' };
+    await body.send(`${requestHead('POST', '/auth/login', headers)}{`);
+    await service.until(() => body.status === 100);
+    const user = { user_type: 'carrier', name: 'mailed', email: 'mailed@example.com', carrier_id: 'c1' };
+    expect((await service.post('/user/create', { token, body: user })).status).toBe(201);
+    await reached;
+    expect(await service.stop()).toBe(0);
+    expect(await cluster.rows('select locked_at, attempts from graphile_worker.jobs')).toEqual([
+      { locked_at: null, attempts: 1 },
+    ]);
+  });
 });

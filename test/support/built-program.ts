@@ -28,6 +28,12 @@ export interface Ended {
   stderr: string;
 }
 
+/** A started program, and its output so far. */
+interface Spawned {
+  child: ChildProcess;
+  output: () => string;
+}
+
 const root = join(__dirname, '../..');
 /** Far longer than a start takes on a busy machine. */
 const hangsAfterMs = 240_000;
@@ -39,16 +45,22 @@ const hangsAfterMs = 240_000;
  */
 export async function startServiceProcess(env: Record<string, string>): Promise<ServiceProcess> {
   const port = env['PORT'] ?? String(await freePort());
-  const { child, output } = spawnBuilt('src/main.js', { ...env, PORT: port });
+  return whenListening(spawnBuilt('src/main.js', { ...env, PORT: port }), port);
+}
+
+/** Waits until a started service listens on a port. @throws like `startServiceProcess` */
+export async function whenListening({ child, output }: Spawned, port: string): Promise<ServiceProcess> {
   const ended = once(child, 'exit').then(() => child.exitCode);
   await new Promise<void>((listens, fail) => {
     const late = setTimeout(() => fail(new Error(`The service does not listen:\n${output()}`)), hangsAfterMs);
-    void ended.then((code) => fail(new Error(`The service ended with status ${code}:\n${output()}`)));
-    child.stdout?.on('data', () => {
+    const check = () => {
       if (!/carrier-identity \S+ listens on /.test(output())) return;
       clearTimeout(late);
       listens();
-    });
+    };
+    void ended.then((code) => fail(new Error(`The service ended with status ${code}:\n${output()}`)));
+    child.stdout?.on('data', check);
+    check();
   }).catch((error: Error) => {
     child.kill('SIGKILL');
     throw error;
@@ -99,11 +111,7 @@ export async function freePort(first = 10_000 + (process.pid % 200) * 100): Prom
 }
 
 /** Starts a built program below dist/ without supervision. */
-export function spawnBuilt(
-  program: string,
-  env: Record<string, string>,
-  args: string[] = [],
-): { child: ChildProcess; output: () => string } {
+export function spawnBuilt(program: string, env: Record<string, string>, args: string[] = []): Spawned {
   const path = join(root, 'dist', program);
   if (!existsSync(path)) throw new Error(`${path} is missing: run \`npm run build\` before this test.`);
   // Outside the repository, where a .env file of a developer may exist.

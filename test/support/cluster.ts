@@ -44,7 +44,10 @@ export class Cluster {
   /** Starts another instance and waits until it is ready. */
   async start(env: Record<string, string> = {}): Promise<ServiceProcess> {
     const instance = this.spawn(env);
-    await instance.ready();
+    await instance.ready().catch(async (error: unknown) => {
+      await instance.kill();
+      throw error;
+    });
     return instance;
   }
 

@@ -17,8 +17,6 @@ export interface Account {
 export interface Answer {
   url: string;
   directory: string;
-  /** Duration of the start in ms. */
-  took: number;
   error?: string;
   name?: string;
 }
@@ -50,9 +48,8 @@ const OWNER = `
   const commands = {
     async start({ dataDir, settings, fault }) {
       if (fault) await faults[fault]();
-      const began = performance.now();
       server = await startEmbeddedPostgres(dataDir, { settings });
-      return { ...server, took: performance.now() - began };
+      return server;
     },
     find: async ({ dataDir }) => ({ url: await findEmbeddedPostgres(dataDir) }),
     stop: async () => { await Promise.all([server.stop(), server.stop()]); return {}; },

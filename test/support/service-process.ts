@@ -68,7 +68,10 @@ export class ServiceProcess extends Client {
   /** Starts the service and waits until it is ready. */
   static async start(env: Record<string, string>): Promise<ServiceProcess> {
     const service = new ServiceProcess(env);
-    await service.ready();
+    await service.ready().catch(async (error: unknown) => {
+      await service.kill();
+      throw error;
+    });
     return service;
   }
 

@@ -2,12 +2,17 @@ import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import type { Cluster } from './cluster';
 import { RawConnection, requestHead } from './raw-connection';
-import { workerPids } from './worker-pids';
 
 const clients = 8;
 const unfinished = 10;
 const idle = 50;
 const change = JSON.stringify({ first_name: 'Changed' });
+
+/** Returns the process ids of the workers in a log that have listened, worker 1 first. */
+export function workerPids(log: string): number[] {
+  const lines = log.match(/^.*"Server listening at .*$/gm) ?? [];
+  return lines.map((line) => Number(/"instance":"[^"]*:(\d+)"/.exec(line)?.[1]));
+}
 
 /**
  * Starts an instance, and stops it during requests, with idle connections and unfinished requests.

@@ -6,6 +6,7 @@ import { Client } from 'pg';
 import { createWorld, ordinaryWork, type Stream, watchMemory, type World } from '../../bench/neighbour-world';
 import { Cluster } from '../support/cluster';
 import { appSecret } from '../support/service';
+import { shutDownUnderLoad } from '../support/shutdown';
 import { until } from '../support/until';
 import type { ServiceProcess } from '../support/service-process';
 
@@ -110,4 +111,19 @@ describe('a hostile neighbour', () => {
       await until(async () => (await cluster.rows(unfinished)).length === 0);
     },
   );
+});
+
+describe('20 shutdowns', () => {
+  let cluster: Cluster;
+  beforeAll(async () => {
+    cluster = await Cluster.create();
+  });
+  afterAll(() => cluster.close());
+
+  it.each([
+    ['SIGINT', 1],
+    ['SIGTERM', 2],
+  ] as const)('drop no request: %s, %i workers (F17)', async (signal, workers) => {
+    for (let round = 0; round < 10; round++) await shutDownUnderLoad(cluster, signal, workers);
+  });
 });
