@@ -1,10 +1,8 @@
 import { type BodyField, type BodyOperation, bodyOperations, queryOperations } from '../support/body-operations';
 import { parseScrape } from '../support/metrics';
-import { RawConnection, requestHead } from '../support/raw-connection';
 import { rawRequest, statusOf } from '../support/raw-request';
 import { TestService } from '../support/service';
 import { unexpectedResponses } from '../support/unexpected-responses';
-import { until } from '../support/until';
 
 const METRICS_TOKEN = 'metrics-token-0123456789-abcdefghij';
 const size = 60_000;
@@ -140,10 +138,10 @@ describe('input', () => {
       ]);
     const filtered = await service.get('/user/list?attributes.__proto__=x&attributes.constructor=x', { token });
     expect(filtered.body.items).toEqual([]);
-    for (const header of ['__proto__: x', 'constructor: x', '__proto__: x\r\n__proto__: y'])
-      expect(
-        statusOf(await rawRequest(service.port, `GET /health/live HTTP/1.1\r\nHost: x\r\n${header}\r\n\r\n`)),
-      ).toBe(200);
+    for (const header of ['__proto__: x', 'constructor: x', '__proto__: x\r\n__proto__: y']) {
+      const head = `GET /health/live HTTP/1.1\r\nHost: x\r\n${header}\r\n\r\n`;
+      expect(statusOf(await rawRequest(service.port, head))).toBe(200);
+    }
   });
 
   it('limits the levels of attributes to six (I5)', async () => {
@@ -155,26 +153,14 @@ describe('input', () => {
     expect(await patch('{"attributes":{"a":null}}')).toMatchObject({ status: 200 });
   });
 
-  it.each([
-    ['roles', 21, (index: number) => `role${index}`],
-    ['allowed_ips', 51, (index: number) => `10.0.0.${index}`],
-    ['carrier_scope', 1_001, (index: number) => `c${index}`],
-  ])('rejects the list %s with %i items (I6)', async (field, count, item) => {
-    const items = Array.from({ length: count }, (_, index) => item(index));
-    expect(await patch(JSON.stringify({ [field]: items }))).toMatchObject({ status: 400 });
-  });
-
-  it('stops to read a chunked body that exceeds the limit, and serves the next request (I6)', async () => {
-    const connection = await RawConnection.open(service.port);
-    const headers = { authorization: `Bearer ${token}`, ...json, 'transfer-encoding': 'chunked' };
-    await connection.send(requestHead('PATCH', `/user/${user_id}`, headers));
-    const chunk = `10000\r\n${' '.repeat(65_536)}\r\n`;
-    // 25 MiB, unless the service closes the connection.
-    for (let sent = 0; sent < 400 && connection.open; sent++) await connection.send(chunk);
-    await until(() => connection.status !== 0 || !connection.open);
-    expect([0, 413]).toContain(connection.status);
-    connection.socket.destroy();
-    expect(await patch('{"first_name":"after"}')).toMatchObject({ status: 200 });
+  it('rejects lists with too many items (I6)', async () => {
+    const list = (count: number, text: string) => Array.from({ length: count }, (_, index) => `${text}${index}`);
+    for (const body of [
+      { roles: list(21, 'r') },
+      { allowed_ips: list(51, '10.0.0.') },
+      { carrier_scope: list(1_001, 'c') },
+    ])
+      expect((await patch(JSON.stringify(body))).body.errors).toMatchObject([{ code: 'field.too_many' }]);
   });
 
   it('keeps users changeable when attributes reach the limit or grow in storage (I6)', async () => {
@@ -210,20 +196,6 @@ describe('input', () => {
       body: `{${user},"attributes":{${keys(101)}}}`,
     });
     expect(imported.body.skipped[0].errors).toEqual(tooMany);
-  });
-
-  it('checks and stores the last of duplicate keys (I8)', async () => {
-    expect((await patch('{"first_name":"a","first\\u005fname":"b"}')).body).toMatchObject({ first_name: 'b' });
-    expect((await patch('{"attributes":{"k":1,"k":[{"a":1,"\\u0061":2}]}}')).body.attributes).toEqual({
-      kept: 1,
-      k: [{ a: 2 }],
-    });
-    expect(await patch('{"status":"active","status":"deleted"}')).toMatchObject({ status: 400 });
-    const login = (passwords: string) =>
-      send({ method: 'POST', url: '/auth/login' }, `{"login":"admin@example.com",${passwords}}`);
-    const right = '"password":"correct horse battery staple"';
-    expect(await login(`"password":"wrong",${right}`)).toMatchObject({ status: 200 });
-    expect(await login(`${right},"password":"wrong"`)).toMatchObject({ status: 401 });
   });
 
   it('stores and returns unusual texts, numbers and keys unchanged (I2, I7, I9)', async () => {
