@@ -30,17 +30,8 @@ describe('visible text', () => {
   });
 
   it('rejects joiners and selectors at either end, doubled, and beside Latin, Greek and Cyrillic letters (I18)', () => {
-    const texts = joiners.flatMap((joiner) => [
-      joiner,
-      `Ada${joiner}`,
-      `A${joiner}da`,
-      `Α${joiner}δ`,
-      `А${joiner}д`,
-      `ع${joiner}${joiner}ع`,
-    ]);
-    const atTheEnd = joiners
-      .slice(0, 2)
-      .flatMap((joiner) => [`ع${joiner}`, `${joiner}ع`, `ع${joiner}a`, `a${joiner}ع`]);
+    const texts = joiners.flatMap((one) => [one, `Ada${one}`, `A${one}da`, `Α${one}δ`, `А${one}д`, `ع${one}${one}ع`]);
+    const atTheEnd = joiners.slice(0, 2).flatMap((one) => [`ع${one}`, `${one}ع`, `ع${one}a`, `a${one}ع`]);
     expect([...texts, ...atTheEnd].filter((text) => visibleText.test(text))).toEqual([]);
   });
 
@@ -53,29 +44,8 @@ describe('visible text', () => {
 
 describe('addresses', () => {
   it('accepts exactly the addresses that the runtime accepts, with a valid prefix length', () => {
-    const part = fc.constantFrom(
-      '0',
-      '1',
-      '9',
-      '10',
-      '25',
-      '32',
-      '33',
-      '99',
-      '128',
-      '129',
-      '255',
-      '256',
-      'a',
-      'F',
-      '1f',
-      'fffff',
-      '',
-      ':',
-      '.',
-      '/',
-      '%',
-    );
+    const numbers = ['0', '1', '9', '10', '25', '32', '33', '99', '128', '129', '255', '256', 'a', 'F', '1f', 'fffff'];
+    const part = fc.constantFrom(...numbers, '', ':', '.', '/', '%');
     const almost = fc
       .array(fc.oneof(part, fc.constantFrom(':', '::', '.', '/')), { maxLength: 17 })
       .map((parts) => parts.join(''));

@@ -6,7 +6,10 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { gunzipSync } from 'node:zlib';
+import type { AxeResults } from 'axe-core';
 import { createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from 'jose';
+import { load } from 'js-yaml';
 import {
   allowInsecureRequests,
   type AuthorizationServer,
@@ -16,9 +19,12 @@ import {
   introspectionRequest,
   processIntrospectionResponse,
 } from 'oauth4webapi';
+import type { Browser, Locator, Page } from 'playwright-core';
 import type { SigningKeyRotation } from '../../src/auth/signing-keys/signing-key-rotation.service';
 import type { SigningKeysService } from '../../src/auth/signing-keys/signing-keys.service';
+import { openBrowser } from '../support/browser';
 import { freePort } from '../support/built-program';
+import { committedDocument } from '../support/document';
 import { enrolApp } from '../support/factors';
 import { createKey } from '../support/keys';
 import { moduleExamples } from '../support/module-examples';
@@ -47,8 +53,8 @@ client.use({ onRequest: ({ request }) => request.headers.set('Authorization', 'B
 const wanted: components['schemas']['CreateUserRequest'] = {
   user_type: 'carrier',
   carrier_id: 'c1',
-  name: 'grace',
-  email: 'grace@example.com',
+  name: 'hedy',
+  email: 'hedy@example.com',
 };
 const created = await client.POST('/user/create', { body: wanted });
 if (created.error !== undefined) throw new Error(created.error.code);
@@ -56,7 +62,7 @@ const user: components['schemas']['UserResponse'] = created.data;
 const again = await client.POST('/user/create', { body: wanted });
 if (again.error === undefined) throw new Error('made twice');
 
-const query = { name: 'grace', user_type: 'carrier', count: 'exact' } as const;
+const query = { name: 'hedy', user_type: 'carrier', count: 'exact' } as const;
 const list = await client.GET('/user/list', { params: { query } });
 if (list.error !== undefined) throw new Error(list.error.code);
 const one = await client.GET('/user/{user_id}', { params: { path: { user_id: user.user_id } } });
@@ -111,13 +117,130 @@ const faults: [string, RequestListener][] = [
   ['no response', (request) => request.socket.destroy()],
 ];
 
-describe('third-party client libraries', () => {
-  let service: TestService;
-  beforeAll(async () => {
-    service = await TestService.start();
-  });
-  afterAll(() => service.close());
+let service: TestService;
+beforeAll(async () => {
+  service = await TestService.start();
+});
+afterAll(() => service.close());
 
+describe('the API explorer', () => {
+  it.each([
+    ['json', 'application/json', JSON.parse],
+    ['yaml', 'text/yaml', load],
+  ])(
+    'serves the document as openapi.%s, compressed if the client accepts it, and JSON in at most 60 KB',
+    async (name, type, parse) => {
+      const url = `/docs/openapi.${name}`;
+      // Again, as the service keeps what it has compressed.
+      for (const encoding of ['gzip, deflate, br', 'gzip']) {
+        const sent = await service.inject({ url, headers: { 'accept-encoding': encoding } });
+        const caching = { 'cache-control': 'public, max-age=300', vary: 'Accept-Encoding' };
+        const form = { 'content-type': `${type}; charset=utf-8`, 'content-encoding': 'gzip' };
+        expect(sent.headers).toMatchObject({ ...caching, ...form });
+        const plain = await service.inject({ url, headers: { 'accept-encoding': 'gzip;q=0' } });
+        expect(plain.headers).not.toHaveProperty('content-encoding');
+        expect(gunzipSync(sent.rawPayload).equals(plain.rawPayload)).toBe(true);
+        const servers = [{ url: '/', description: 'This service' }];
+        expect(parse(plain.payload)).toEqual({ ...committedDocument, servers });
+        if (name === 'json') expect([/\n/.test(plain.payload), sent.rawPayload.length < 60_000]).toEqual([false, true]);
+      }
+    },
+  );
+
+  /** The tests use one page in order: rendering the page takes most of the time. */
+  describe('as a page', () => {
+    const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
+    let browser: Browser;
+    let page: Page;
+    const faults: string[] = [];
+    beforeAll(async () => {
+      browser = await openBrowser();
+      page = await browser.newPage();
+      // A busy machine takes long to render the page. Jest limits the test.
+      page.setDefaultTimeout(0);
+      page.on('console', (message) => message.type() === 'error' && faults.push(message.text()));
+      page.on('pageerror', (error) => faults.push(error.message));
+      await page.goto(`${service.url}/docs`);
+      await page.locator('.opblock').first().waitFor();
+    });
+    afterEach(() => expect(faults).toEqual([]));
+    afterAll(() => browser.close());
+
+    /** Opens an operation and returns its element. */
+    async function open(operationId: string): Promise<Locator> {
+      const block = page.locator(`.opblock[id$="-${operationId}"]`);
+      await block.locator('.opblock-summary-control').click();
+      await block.locator('.opblock-body').waitFor();
+      return block;
+    }
+
+    async function authorize(token: string): Promise<void> {
+      await page.getByRole('button', { name: 'Authorize' }).click();
+      const dialog = page.locator('.dialog-ux');
+      expect(await dialog.innerText()).toMatch(/POST \/auth\/login[^]*access_token[^]*10 minutes/);
+      await dialog.locator('input').first().fill(token);
+      await dialog.getByRole('button', { name: 'Apply credentials' }).first().click();
+      await dialog.getByRole('button', { name: 'Close' }).first().click();
+    }
+
+    async function execute(block: Locator): Promise<string> {
+      await block.getByRole('button', { name: 'Try it out' }).click();
+      await block.getByRole('button', { name: 'Execute' }).click();
+      return block.locator('.live-responses-table tbody .response-col_status').first().innerText();
+    }
+
+    it('shows paging before a folded group of filters, and fills in no filter', async () => {
+      const block = await open('listUsers');
+      const rows = block.locator('tr[data-param-name]');
+      const names = async () => Promise.all((await rows.all()).map((row) => row.getAttribute('data-param-name')));
+      expect(await names()).toEqual(['deleted', 'order_by', 'order_dir', 'per_page', 'page', 'cursor', 'count']);
+      await authorize(service.admin.token);
+      expect(await execute(block)).toBe('200');
+      expect(await block.locator('.request-url').innerText()).not.toMatch(/name=|_in=|cursor=|deleted=/);
+      const group = block.getByRole('button', { name: /^Show the \d{2,3} filters$/ });
+      expect(await group.getAttribute('aria-expanded')).toBe('false');
+      await group.click();
+      expect(await names()).toEqual(expect.arrayContaining(['name', 'created_at_gt', 'q']));
+      expect(await block.locator('tr[data-param-name="status"]').innerText()).toContain('Example');
+    });
+
+    it('keeps the token over a reload, in its tab only, creates a user and imports a file as filled in', async () => {
+      expect(await page.evaluate('localStorage.length')).toBe(0);
+      await page.reload();
+      expect(await page.evaluate('[localStorage.length, sessionStorage.length]')).toEqual([0, 1]);
+      expect(await execute(await open('createUser'))).toBe('201');
+      const importing = await open('importUsers');
+      expect(await execute(importing)).toBe('200');
+      expect(await importing.locator('.live-responses-table .microlight').first().innerText()).toMatch(/"changed": 1/);
+    });
+
+    it('shows a sample of each error with its code', async () => {
+      const block = await open('changeUser');
+      const sample = block.locator('tr.response[data-code="404"]');
+      expect(await sample.innerText()).toMatch(/"code": "user.not_found"/);
+      const codes = await block.locator('tr.response[data-code="409"] select option').allInnerTexts();
+      expect(codes).toEqual(
+        expect.arrayContaining(['User name already in use', 'The last administrator is protected']),
+      );
+    });
+
+    it('has no critical findings of axe, with the open operations and the dialog for tokens', async () => {
+      await page.evaluate(axe);
+      for (const part of ['body', '.dialog-ux']) {
+        if (part === '.dialog-ux') await page.getByRole('button', { name: 'Authorize' }).click();
+        await page.locator(part).waitFor();
+        const { violations } = await page.evaluate<AxeResults>(
+          // Contrast is no critical rule, and takes most of the time.
+          `axe.run('${part}', { resultTypes: ['violations'], rules: { 'color-contrast': { enabled: false } } })`,
+        );
+        const critical = violations.filter(({ impact }) => impact === 'critical');
+        expect(critical.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html)])).toEqual([]);
+      }
+    });
+  });
+});
+
+describe('third-party client libraries', () => {
   it('lets oauth4webapi introspect tokens as a resource server (RFC 7662)', async () => {
     await service.rows(
       `insert into roles (name, user_types, permissions) values ('resource_server', '{system}', '{token:introspect}')`,
@@ -208,10 +331,10 @@ describe('third-party client libraries', () => {
       const { name, recovery_code, token } = await userWithFactor();
       const shown = await node('program.js', service.url, adminEmail, password, name, recovery_code, token);
       expect(JSON.parse(shown)).toEqual({
-        created: [201, 'grace', 'invited'],
+        created: [201, 'hedy', 'invited'],
         again: [409, 'user.name_taken'],
-        list: [['grace'], 1],
-        one: 'grace@example.com',
+        list: [['hedy'], 1],
+        one: 'hedy@example.com',
         checked: [true, 'administrator', ['*']],
         asked: [true, 'administrator'],
         removed: 204,
@@ -240,22 +363,19 @@ describe('third-party client libraries', () => {
       expect(await node('online.mjs', user.token)).toBe('inactive\ninactive');
     });
 
-    it.each(faults)(
-      'prints "unavailable" for a valid token while the keys cannot be fetched: %s (J20)',
-      async (_name, answer) => {
-        const { token } = await service.loginAs();
+    it('prints "unavailable" for a valid token while the keys cannot be fetched (J20)', async () => {
+      const { token } = await service.loginAs();
+      for (const [fault, answer] of faults) {
         const server = createServer(answer).listen(0, '127.0.0.1');
         await once(server, 'listening');
         const IDENTITY_URL = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-        const { stdout } = await run(process.execPath, ['offline.mjs', token], {
-          cwd: directory,
-          env: { ...env, IDENTITY_URL },
-        });
-        expect(stdout.trim()).toBe('unavailable');
+        const options = { cwd: directory, env: { ...env, IDENTITY_URL } };
+        const { stdout } = await run(process.execPath, ['offline.mjs', token], options);
+        expect([fault, stdout.trim()]).toEqual([fault, 'unavailable']);
         server.closeAllConnections();
         server.close();
-      },
-    );
+      }
+    });
   });
 
   // The last test, because it revokes the keys of all tokens.

@@ -1,4 +1,4 @@
-import { document } from './document';
+import { document, type Schema } from './document';
 
 /** A documented field of a body. */
 export interface BodyField {
@@ -17,20 +17,13 @@ export interface BodyOperation {
   fields: BodyField[];
 }
 
-interface Schema {
-  type?: string | string[];
-  properties?: Record<string, Schema>;
-  required?: string[];
-}
-
 /** Returns every operation with a body. The bulk change affects only the given user. */
 export function bodyOperations(user_id: string): BodyOperation[] {
   return Object.entries(document.paths).flatMap(([path, operations]) =>
-    Object.entries(operations).flatMap(([method, operation]) => {
-      const { requestBody } = operation as { requestBody?: { content: Record<string, { schema: { $ref: string } }> } };
-      const reference = requestBody?.content['application/json']?.schema.$ref.split('/').at(-1);
+    Object.entries(operations).flatMap(([method, { requestBody }]) => {
+      const reference = requestBody?.content['application/json']?.schema.$ref?.split('/').at(-1);
       if (reference === undefined) return [];
-      const schema = document.components.schemas[reference] as Schema;
+      const schema = document.components.schemas[reference] ?? {};
       const url =
         path
           .replace(/\{\w+_id\}/, user_id)

@@ -2,11 +2,31 @@ import { readFileSync } from 'node:fs';
 import Ajv2020 from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
 
+/** A parameter of an operation. */
+export interface Parameter {
+  $ref?: string;
+  name: string;
+  in: string;
+  description?: string;
+  schema: Schema;
+  example?: unknown;
+  style?: string;
+  explode?: boolean;
+  'x-filter'?: string;
+}
+
+/** The body of the requests of an operation. */
+export interface RequestBody {
+  required?: boolean;
+  content: Record<string, { schema: Schema; example?: unknown }>;
+}
+
 /** An operation of the OpenAPI document. */
 export interface Operation {
   operationId: string;
   summary?: string;
-  parameters?: { name: string; in: string }[];
+  parameters?: Parameter[];
+  requestBody?: RequestBody;
   responses: Record<string, { content?: Record<string, { schema: object }> }>;
   'x-error-codes'?: string[];
   'x-permission'?: string;
@@ -16,16 +36,30 @@ export interface Operation {
   'x-fresh-auth-if'?: string;
 }
 
-interface Property {
-  description?: string;
+/** A schema of the OpenAPI document. */
+export interface Schema {
+  $ref?: string;
   type?: string | string[];
-  pattern?: string;
-}
-
-interface Schema {
-  properties?: Record<string, Property>;
+  format?: string;
+  enum?: string[];
+  const?: string;
+  description?: string;
+  example?: unknown;
+  required?: string[];
   additionalProperties?: unknown;
-  allOf?: unknown[];
+  properties?: Record<string, Schema>;
+  items?: Schema;
+  minLength?: number;
+  maxLength?: number;
+  minItems?: number;
+  maxItems?: number;
+  pattern?: string;
+  allOf?: Schema[];
+  anyOf?: Schema[];
+  oneOf?: Schema[];
+  discriminator?: { propertyName: string; mapping: Record<string, string> };
+  'x-nullable'?: boolean;
+  'x-enum-varnames'?: string[];
 }
 
 interface Document {
@@ -40,7 +74,7 @@ export const committedDocument = JSON.parse(readFileSync('openapi.json', 'utf8')
 export const document = inPlace(committedDocument) as Document;
 
 /** Returns the properties of a schema of the document. */
-export function propertiesOf(schema: string): Record<string, Property> {
+export function propertiesOf(schema: string): Record<string, Schema> {
   return document.components.schemas[schema]?.properties ?? {};
 }
 

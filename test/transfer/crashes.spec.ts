@@ -31,14 +31,14 @@ describe('imports whose process is killed', () => {
     await cluster.rows(`create function wait_at_gate() returns trigger language plpgsql set lock_timeout = 0
       as $$ begin if new.name like '%-slow' then perform pg_advisory_xact_lock(77); end if; return new; end $$`);
     await cluster.rows('create trigger gate before insert on users for each row execute function wait_at_gate()');
-  });
-  beforeEach(async () => {
     gate = new Client(cluster.databaseUrl);
     await gate.connect();
     await gate.query('begin; select pg_advisory_xact_lock(77)');
   });
-  afterEach(() => gate.end());
-  afterAll(() => cluster.close());
+  afterAll(async () => {
+    await gate.end();
+    await cluster.close();
+  });
 
   const fileOf = (rows: object[]) => rows.map((row) => JSON.stringify(row)).join('\n');
   const headersOf = (key: string) => ({ 'content-type': 'application/x-ndjson', 'idempotency-key': key });
@@ -46,6 +46,8 @@ describe('imports whose process is killed', () => {
     instance.send('POST', '/user/import', { token, body, headers: headersOf(key) });
   const newest = async () =>
     (await cluster.rows<Progress>('select * from operations order by operation_id desc limit 1'))[0] as Progress;
+  const operation = async (operation_id: string) =>
+    (await cluster.rows<Progress>('select * from operations where operation_id = $1', [operation_id]))[0];
   /** Counts users by the prefix of their names, their events of an operation, and their hashes. */
   const made = async (prefix: string, operation_id: string) => {
     const [counted] = await cluster.rows(
@@ -73,9 +75,8 @@ describe('imports whose process is killed', () => {
     );
     return counted;
   };
-  const noBatches = async () => expect(await cluster.rows('select 1 from operation_batches')).toEqual([]);
 
-  it('turn every row into one user or one rejection in the next process, also on retry (F1, F3, F12)', async () => {
+  it('turn every row into a user or a rejection in the next process, and discard uploads (F1, F3, F12)', async () => {
     // Two batches. The first one is done when the process is killed.
     const rows = Array.from({ length: 1_100 }, (_, i) => {
       if (i === 7) return importRow('!!!');
@@ -85,15 +86,32 @@ describe('imports whose process is killed', () => {
     const key = randomUUID();
     const first = send(fileOf(rows), key).catch(() => 'broken off');
     await lockWaits(cluster);
+    const { operation_id } = await newest();
+
+    const uploaded = Array.from({ length: 2_500 }, (_, i) => importRow(`upload-${i}`));
+    const uploadKey = randomUUID();
+    const head = { authorization: `Bearer ${token}`, 'transfer-encoding': 'chunked', ...headersOf(uploadKey) };
+    const connection = await RawConnection.open(instance.port);
+    await connection.send(requestHead('POST', '/user/import', head) + chunk(`${fileOf(uploaded)}\n`));
+    await until(async () => (await newest()).total === 2_000);
+    const { operation_id: uploadId } = await newest();
+
     await instance.kill();
     expect(await first).toBe('broken off');
-    const at = await newest();
+    await connection.ended;
+    expect(connection.received).toBe('');
+    const at = await operation(operation_id);
     expect(at).toMatchObject({ total: 1_100, finished_at: null });
-    expect(at.processed).toBeGreaterThan(0);
+    expect(at?.processed).toBeGreaterThan(0);
+    expect(await operation(uploadId)).toMatchObject({ status: 'receiving', total: 2_000, processed: 0 });
+    await cluster.rows(`update operations set progressed_at = now() - interval '11 minutes' where operation_id = $1`, [
+      uploadId,
+    ]);
     await gate.query('commit');
     instance = await cluster.start();
-    await until(async () => (await newest()).finished_at !== null, 120_000);
-    const { operation_id, skipped, ...done } = await newest();
+
+    await until(async () => (await operation(operation_id))?.finished_at !== null, 120_000);
+    const { skipped, ...done } = (await operation(operation_id)) as Progress;
     expect(done).toMatchObject({ status: 'done', changed: 1_098, processed: 1_100, skipped_count: 2 });
     expect(skipped).toMatchObject([
       { line: 8, reason: 'field.malformed' },
@@ -114,36 +132,18 @@ describe('imports whose process is killed', () => {
     const users = 1_098;
     const all = { users, names: users, events: users, created: users, hashes: 11 };
     expect(await made('small', operation_id)).toEqual(all);
-    await noBatches();
-  });
 
-  it('create no user from a file that was still uploading, discard it and accept it again (F3)', async () => {
-    const rows = Array.from({ length: 2_500 }, (_, i) => importRow(`upload-${i}`));
-    const key = randomUUID();
-    const head = { authorization: `Bearer ${token}`, 'transfer-encoding': 'chunked', ...headersOf(key) };
-    const connection = await RawConnection.open(instance.port);
-    await connection.send(requestHead('POST', '/user/import', head) + chunk(`${fileOf(rows)}\n`));
-    await until(async () => (await newest()).total === 2_000);
-    await instance.kill();
-    await connection.ended;
-    expect(connection.received).toBe('');
-    instance = await cluster.start();
-    const left = await newest();
-    expect(left).toMatchObject({ status: 'receiving', total: 2_000, processed: 0 });
-    await cluster.rows(`update operations set progressed_at = now() - interval '11 minutes' where operation_id = $1`, [
-      left.operation_id,
-    ]);
-    await until(async () => (await newest()).operation_id !== left.operation_id);
-    await noBatches();
-    expect(await made('upload', left.operation_id)).toMatchObject({ users: 0, events: 0 });
+    await until(async () => (await operation(uploadId)) === undefined);
+    expect(await cluster.rows('select 1 from operation_batches')).toEqual([]);
+    expect(await made('upload', uploadId)).toMatchObject({ users: 0, events: 0 });
     // The claim expires ten seconds after its process died.
-    let again = await send(fileOf(rows), key);
+    let retried = await send(fileOf(uploaded), uploadKey);
     await until(async () => {
-      if (again.status === 409) again = await send(fileOf(rows), key);
-      return again.status === 200;
+      if (retried.status === 409) retried = await send(fileOf(uploaded), uploadKey);
+      return retried.status === 200;
     }, 60_000);
-    expect(again.body).toMatchObject({ changed: rows.length, skipped_count: 0 });
-    expect((await made('upload', again.body.operation_id))?.['users']).toBe(rows.length);
-    await noBatches();
+    expect(retried.body).toMatchObject({ changed: uploaded.length, skipped_count: 0 });
+    expect((await made('upload', retried.body.operation_id))?.['users']).toBe(uploaded.length);
+    expect(await cluster.rows('select 1 from operation_batches')).toEqual([]);
   });
 });

@@ -1,7 +1,14 @@
 import { randomUUID } from 'node:crypto';
+import { Readable } from 'node:stream';
 import { parse } from 'csv-parse/sync';
+import fc from 'fast-check';
 import { Client } from 'pg';
+import { UploadedFile } from '../../src/http/bodies/upload';
 import type { OperationRetention } from '../../src/users/operations/operation-retention.service';
+import { readFile } from '../../src/users/transfer/files/import-file';
+import { importColumns } from '../../src/users/transfer/files/transfer-columns';
+import { badRowsOf } from '../../web/src/transfer/bad-rows';
+import { importColumns as namedColumns } from '../../web/src/users/fields';
 import { errorsIn, importCsv, importRow as row, importRows } from '../support/imports';
 import { lockWaits } from '../support/locks';
 import { ended } from '../support/many-users';
@@ -178,23 +185,6 @@ describe('the import of users', () => {
     expect((await service.post('/user/import', service.admin)).status).toBe(415);
     expect((await send(header, 'on_conflict=overwrite')).body.errors[0].parameter).toBe('on_conflict');
     expect((await send(header, 'dryrun=true')).body.errors[0].parameter).toBe('dryrun');
-  });
-
-  it('creates no user twice for the same key and file, and rejects another file (F12, B22)', async () => {
-    const again = (body: string, query = '') =>
-      service.post(`/user/import${query}`, {
-        token: service.admin.token,
-        body,
-        headers: { 'content-type': 'text/csv', 'idempotency-key': 'import-1' },
-      });
-    const file = `${header}\ncarrier,once-1,once-1@example.com,c1\n`;
-    const first = await again(file);
-    expect([first.status, first.body.changed, first.body.skipped_count]).toEqual([200, 1, 0]);
-    const second = await again(file);
-    expect([second.status, second.body]).toEqual([200, first.body]);
-    for (const other of [await again(file.replace('once-1,', 'once-2,')), await again(file, '?on_conflict=skip')])
-      expect([other.status, other.body.code]).toEqual([422, 'idempotency.key_reused']);
-    expect(await service.rows(`select name from users where name like 'once-%'`)).toEqual([{ name: 'once-1' }]);
   });
 
   it('continues as an operation above 10,000 rows, and lists the failed rows in pages', async () => {
@@ -394,5 +384,76 @@ describe('the import of users', () => {
       await until(async () => (await operation(body.operation_id)).finished_at !== null, 60_000);
       expect(await operation(body.operation_id)).toMatchObject({ status: 'done', changed: 2, skipped_count: 0 });
     });
+  });
+});
+
+describe('the correction file of an import', () => {
+  const text = fc.constantFrom('a', 'é', ' ', '0');
+  const quotable = fc.constantFrom('a', ',', '\r', '\n', '\r\n', '""');
+  const plainCell = (inner: string) => fc.array(fc.oneof(text, fc.constant(inner)), { maxLength: 3 });
+  const quotedCell = fc.array(quotable, { maxLength: 4 }).map((parts) => [`"${parts.join('')}"`]);
+  const cellOf = (inner: string) => fc.oneof(plainCell(inner), quotedCell).map((parts) => parts.join(''));
+
+  /** Files whose rows end with one kind of line break, with the other kinds in their cells. */
+  const files = fc.constantFrom('\r\n', '\n', '\r').chain((end) =>
+    fc
+      .record({
+        first: fc.constantFrom('', 'sep=,\r\n', 'sep=,\r', '"sep=,"\n'),
+        rows: fc.array(fc.tuple(cellOf(end === '\r' ? '\n' : '\r'), cellOf('')), { minLength: 1, maxLength: 6 }),
+      })
+      .map(({ first, rows }) => {
+        const records = rows.map(([one, other], index) => `n${index},${one},${other}`);
+        return [`${first}name,first_name,last_name`, ...records, ''].join(end);
+      }),
+  );
+
+  const errors = [{ pointer: '/name', code: 'field.malformed', detail: 'is bad' }];
+  const linesOf = async (format: UploadedFile['format'], content: string) => {
+    const read = [];
+    const upload = new UploadedFile(format, Readable.from([Buffer.from(content)], { objectMode: false }), Infinity);
+    for await (const { line, values = {} } of readFile(upload)) read.push({ line, values });
+    return read;
+  };
+  const corrected = async (content: string, lines: number[], name = 'people.csv') => {
+    const blob = await badRowsOf(
+      new File([content], name),
+      lines.map((line) => ({ line, errors })),
+    );
+    return blob.text();
+  };
+
+  it('contains the rows that the service read at these lines, for any line break', async () => {
+    await fc.assert(
+      fc.asyncProperty(files, async (content) => {
+        const read = await linesOf('csv', content);
+        for (const { line, values } of read) {
+          const found = await linesOf('csv', await corrected(content, [line]));
+          expect(found.map((row) => row.values['name'])).toEqual([values['name']]);
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('ends NDJSON lines only at LF, as the service does', async () => {
+    const content = '{"name":\r"a"}\r\n\r\n{"name":"b"}\n{"name":"c"}';
+    const read = await linesOf('ndjson', content);
+    expect(read.map(({ line }) => line)).toEqual([1, 3, 4]);
+    expect(await corrected(content, [3, 4], 'people.ndjson')).toBe('{"name":"b"}\r\n{"name":"c"}\r\n');
+    expect(await corrected(content, [1], 'people.ndjson')).toBe('{"name":\r"a"}\r\n');
+  });
+
+  it.each([
+    ['quoted cells', '"import_line";"import_errors";"name";"email"\r\n"9";"email; is ""bad""";"a";"x;y"\r\n'],
+    ['their columns elsewhere', 'name;import_errors;email;import_line\r\n"a";"email; is bad";"x;y";9\r\n'],
+    ['one of their columns', 'name;email;import_errors\r\n"a";"x;y"\r\n'],
+  ])('can be corrected again after a spreadsheet saved it with %s', async (_title, content) => {
+    const [header, row] = (await corrected(content, [2])).split('\r\n');
+    expect(header?.replaceAll('"', '')).toBe('import_line;import_errors;name;email');
+    expect(row).toBe('2;"name is bad";"a";"x;y"');
+  });
+
+  it('contains the columns that the service reads', () => {
+    expect(namedColumns).toEqual(Object.keys(importColumns));
   });
 });

@@ -14,7 +14,7 @@ const limits = {
 const csvRows = (prefix: string, count: number) =>
   Array.from({ length: count }, (_, i) => `carrier,${prefix}-${i},${prefix}-${i}@example.com,c1\n`).join('');
 
-/** A service with low limits. `slow-clients.long.spec.ts` has the real ones. */
+/** A service with low limits. `test/http/hostile-clients.long.spec.ts` has the real ones. */
 describe('slow and large transfers', () => {
   let service: TestService;
   let unauthorised: string;
@@ -103,9 +103,8 @@ describe('slow and large transfers', () => {
     expect(await left()).toEqual([]);
   });
 
-  it.each([{}, { 'idempotency-key': 'large' }])(
-    'rejects an upload that exceeds the limit while it is sent, and stores no part of it: %j (H21)',
-    async (headers) => {
+  it('rejects an upload that exceeds the limit while it is sent, and stores no part of it (H21)', async () => {
+    for (const headers of [{}, { 'idempotency-key': 'large' }]) {
       const connection = await begin(upload(headers), chunk(header + csvRows('large', 1_000)));
       const part = `carrier,${'x'.repeat(100_000)},large@example.com,c1\n`;
       for (let sent = 0; sent <= limits.body.uploadMaxBytes; sent += part.length) await connection.send(chunk(part));
@@ -116,8 +115,8 @@ describe('slow and large transfers', () => {
       expect(await left()).toEqual([]);
       expect(await service.rows(`select 1 from users where name like 'large-%'`)).toEqual([]);
       expect(await service.rows('select 1 from idempotency_keys')).toEqual([]);
-    },
-  );
+    }
+  });
 
   describe('with invalid rows', () => {
     const secret = 'never-to-be-stored';
@@ -126,15 +125,9 @@ describe('slow and large transfers', () => {
     const good = importRow('staged');
     it.each<[string, string, string, string]>([
       ['a text that is too long', JSON.stringify({ ...good, first_name: long }), '/first_name', 'field.too_long'],
-      ['an unknown field', JSON.stringify({ ...good, unknown: long }), '/unknown', 'field.unknown'],
       ['an unknown field with a long name', JSON.stringify({ ...good, [long]: 1 }), '', 'field.unknown'],
-      ['a key that is not allowed', `{"attributes":{"${long}":{"__proto__":1}}}`, '', 'field.unknown'],
       ['a value of another type', JSON.stringify({ ...good, roles: { [long]: 1 } }), '/roles', 'field.wrong_type'],
-      [
-        'a hash of no known form',
-        JSON.stringify({ ...good, password_hash: secret }),
-        ...(['/password_hash', 'field.not_allowed'] as const),
-      ],
+      ['an unknown hash', JSON.stringify({ ...good, password_hash: secret }), '/password_hash', 'field.not_allowed'],
       ['no JSON', `{"name":"${long}`, '', 'field.malformed'],
     ])(
       'keeps little of many rows with %s, however long they are, and no secret (B26, P10)',
@@ -196,7 +189,7 @@ describe('slow and large transfers', () => {
       select
         uuid_v7(), 'carrier', 'big-' || i, 'big-' || i || '@example.com', 'big', 'invited',
         jsonb_build_object('pad', repeat('x', 10000))
-      from generate_series(1, 4000) i`);
+      from generate_series(1, 2500) i`);
     const { token } = await service.loginAs({ user_type: 'system', roles: ['administrator'] });
     const read = (by: string) =>
       new Promise<IncomingMessage>((resolve, reject) => {

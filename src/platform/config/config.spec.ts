@@ -20,159 +20,83 @@ function faultsOf(environment: Record<string, string>): string[] {
   }
 }
 
-const wrong: [string, Record<string, string>, string[]][] = [
-  ['a port that is not a number', { PORT: 'abc' }, ['PORT']],
-  ['a port out of range', { PORT: '65536' }, ['PORT']],
-  ['a blank port', { PORT: ' ' }, ['PORT']],
-  ...['0', '-1', '1.5', 'abc', '65', ' ', 'AUTO'].map((WORKERS): [string, Record<string, string>, string[]] => [
-    `"${WORKERS}" workers`,
-    { WORKERS },
-    ['WORKERS'],
-  ]),
-  ['trusted proxies without addresses', { TRUST_PROXY: 'true' }, ['TRUST_PROXY']],
-  ['a proxy that is not a CIDR', { TRUST_PROXY: '10.0.0.0/8,proxy.internal' }, ['TRUST_PROXY']],
+/** Values of a setting that stop the start, whatever the other settings are. */
+const wrongValues: Record<string, string[]> = {
+  PORT: ['abc', '65536', ' '],
+  WORKERS: ['0', '-1', '1.5', 'abc', '65', ' ', 'AUTO'],
+  TRUST_PROXY: ['true', '10.0.0.0/8,proxy.internal'],
+  APP_SECRET_PREVIOUS: [appSecret],
+  DATABASE_URL: [
+    ...['mysql://127.0.0.1/x', 'postgres://u@127.0.0.1:70000/x', 'postgres://u:p@ss#w@127.0.0.1/x'],
+    ...['postgres://u@127.0.0.1/x?sslmode=verify', 'postgres://u@127.0.0.1/x?sslrootcert=/nowhere/root.pem'],
+  ],
+  DATABASE_DIRECT_URL: [nowhere],
+  ADMIN_EMAIL: ['administrator'],
+  PUBLIC_URL: ['https://identity.example.net/identity', 'https://:443'],
+  WEBAUTHN_RP_ID: ['192.0.2.7'],
+  WEBAUTHN_ORIGINS: ['http://portal.example.net'],
+  BASE_PATH: ['identity'],
+  LOG_LEVEL: ['verbose'],
+  CORS_ORIGINS: ['*'],
+  PASSWORD_MIN_LENGTH: ['4'],
+  // Most of these passwords need URL encoding: the URL would end within them.
+  SMTP_URL: [
+    ...['localhost:25', 'smtp://', 'smtp://user:not-to-be-shown/x@mail.example.com:25'],
+    ...['smtp://user:not-to-be-shown#x@mail.example.com', 'smtp://user:25/not-to-be-shown@mail.example.com'],
+    ...['smtp://user:25?not-to-be-shown@mail.example.com', 'smtp://user:not-to-be-shown@mail.example.com:999999'],
+  ],
+  ACCESS_TOKEN_TTL_SECONDS: ['0.5'],
+  MAIL_FROM: ['Carrier Identity', 'Carrier Identity <no-reply>', 'no-reply@example.net, other@example.net'],
+  LOCKOUT_MAX_SECONDS: ['10'],
+  LOCKOUT_HARD_LIMIT: ['4', '101'],
+  AUDIT_DAYS: ['29', '1'],
+  OPERATION_DAYS: ['29'],
+  DELETED_USER_DAYS: ['-1'],
+  APP_SECRET_FILE: ['/nowhere/not-to-be-shown'],
+  ADMIN_PASSWORD_FILE: ['/dev/null'],
+  RESET_PAGE_URL: ['https://portal.example.net/reset'],
+  PORTAL_URL: ['portal.example.net'],
+  SHUTDOWN_DELAY_SECONDS: ['301'],
+  METRICS_PORT: ['0'],
+  METRICS_TOKEN: [appSecret],
+  BREACHED_PASSWORDS: [
+    ...['https://user:not-to-be-shown@ranges.example.net', 'https://ranges.example.net/?key=not-to-be-shown'],
+    ...['https://ranges.example.net/#range', 'https:///range', 'ftp://ranges.example.net', 'ranges.example.net'],
+    ...['.', '/nowhere', __filename],
+  ],
+};
+
+it.each(Object.entries(wrongValues))('rejects wrong values of %s, and shows no password (F27)', (name, values) => {
+  for (const value of values)
+    expect([value, faultsOf({ APP_SECRET: appSecret, [name]: value })]).toEqual([value, [name]]);
+});
+
+it.each<[string, Record<string, string>, string[]]>([
   ['a database without a secret', { DATABASE_URL: nowhere }, ['APP_SECRET']],
   ['an empty secret', { DATABASE_URL: nowhere, APP_SECRET: '' }, ['APP_SECRET']],
-  [
-    'a weak previous secret',
-    { APP_SECRET: appSecret, APP_SECRET_PREVIOUS: 'changeme' },
-    ['APP_SECRET_PREVIOUS', 'APP_SECRET_PREVIOUS'],
-  ],
-  ['the same secret twice', { APP_SECRET: appSecret, APP_SECRET_PREVIOUS: appSecret }, ['APP_SECRET_PREVIOUS']],
-  ['a previous secret without a secret', { APP_SECRET_PREVIOUS: appSecret }, ['APP_SECRET_PREVIOUS']],
-  [
-    'a database other than PostgreSQL',
-    { DATABASE_URL: 'mysql://127.0.0.1/x', APP_SECRET: appSecret },
-    ['DATABASE_URL'],
-  ],
-  [
-    'a database port out of range',
-    { DATABASE_URL: 'postgres://u@127.0.0.1:70000/x', APP_SECRET: appSecret },
-    ['DATABASE_URL'],
-  ],
-  [
-    'a database password without URL encoding',
-    { DATABASE_URL: 'postgres://u:p@ss#w@127.0.0.1/x', APP_SECRET: appSecret },
-    ['DATABASE_URL'],
-  ],
-  [
-    'an unknown TLS mode',
-    { DATABASE_URL: 'postgres://u@127.0.0.1/x?sslmode=verify', APP_SECRET: appSecret },
-    ['DATABASE_URL'],
-  ],
-  [
-    'a root certificate that cannot be read',
-    { DATABASE_URL: 'postgres://u@127.0.0.1/x?sslrootcert=/nowhere/root.pem', APP_SECRET: appSecret },
-    ['DATABASE_URL'],
-  ],
-  ['a direct URL without a database URL', { DATABASE_DIRECT_URL: nowhere }, ['DATABASE_DIRECT_URL']],
-  ['an administrator password without an address', { ADMIN_PASSWORD: 'correct horse battery staple' }, ['ADMIN_EMAIL']],
-  ['an invalid e-mail address', { ADMIN_EMAIL: 'administrator' }, ['ADMIN_EMAIL']],
-  ['a public URL with a path', { PUBLIC_URL: 'https://identity.example.net/identity' }, ['PUBLIC_URL']],
-  ['a public URL without a host', { PUBLIC_URL: 'https://:443' }, ['PUBLIC_URL']],
-  ['an IP address as RP id', { WEBAUTHN_RP_ID: '192.0.2.7' }, ['WEBAUTHN_RP_ID']],
-  ['a passkey origin without TLS', { WEBAUTHN_ORIGINS: 'http://portal.example.net' }, ['WEBAUTHN_ORIGINS']],
-  ['a base path without a slash', { BASE_PATH: 'identity' }, ['BASE_PATH']],
-  ['an unknown log level', { LOG_LEVEL: 'verbose' }, ['LOG_LEVEL']],
-  ['a wildcard origin', { CORS_ORIGINS: '*' }, ['CORS_ORIGINS']],
-  ['a minimum password length below 8', { PASSWORD_MIN_LENGTH: '4' }, ['PASSWORD_MIN_LENGTH']],
-  ['an SMTP address that is not a URL', { SMTP_URL: 'localhost:25' }, ['SMTP_URL']],
-  [
-    'an SMTP password with a slash, without showing it',
-    { SMTP_URL: 'smtp://user:not-to-be-shown/x@mail.example.com:25' },
-    ['SMTP_URL'],
-  ],
-  [
-    'an SMTP password with a number sign, without showing it',
-    { SMTP_URL: 'smtp://user:not-to-be-shown#x@mail.example.com' },
-    ['SMTP_URL'],
-  ],
-  [
-    'an SMTP password that would be read as port and path',
-    { SMTP_URL: 'smtp://user:25/not-to-be-shown@mail.example.com' },
-    ['SMTP_URL'],
-  ],
-  [
-    'an SMTP password that would be read as port and query',
-    { SMTP_URL: 'smtp://user:25?not-to-be-shown@mail.example.com' },
-    ['SMTP_URL'],
-  ],
-  [
-    'an SMTP port out of range, without showing the password',
-    { SMTP_URL: 'smtp://user:not-to-be-shown@mail.example.com:999999' },
-    ['SMTP_URL'],
-  ],
-  ['an SMTP URL without a host', { SMTP_URL: 'smtp://' }, ['SMTP_URL']],
-  ['a fraction of a second', { ACCESS_TOKEN_TTL_SECONDS: '0.5' }, ['ACCESS_TOKEN_TTL_SECONDS']],
-  ['a sender without an address', { MAIL_FROM: 'Carrier Identity' }, ['MAIL_FROM']],
-  ['a sender whose address has no domain', { MAIL_FROM: 'Carrier Identity <no-reply>' }, ['MAIL_FROM']],
-  ['two senders', { MAIL_FROM: 'no-reply@example.net, other@example.net' }, ['MAIL_FROM']],
-  ['a lockout that is shorter at its end', { LOCKOUT_MAX_SECONDS: '10' }, ['LOCKOUT_MAX_SECONDS']],
-  ['a lockout that ends before it begins', { LOCKOUT_HARD_LIMIT: '4' }, ['LOCKOUT_HARD_LIMIT']],
-  ['more guesses than NIST allows', { LOCKOUT_HARD_LIMIT: '101' }, ['LOCKOUT_HARD_LIMIT']],
-  ['an audit log that is shorter than the undo', { AUDIT_DAYS: '29' }, ['AUDIT_DAYS']],
-  ['an audit log of a day', { AUDIT_DAYS: '1' }, ['AUDIT_DAYS']],
-  ['operations that end before their undo', { OPERATION_DAYS: '29' }, ['OPERATION_DAYS']],
-  ['a negative number of days', { DELETED_USER_DAYS: '-1' }, ['DELETED_USER_DAYS']],
   ['a secret file that does not exist', { APP_SECRET_FILE: '/nowhere/not-to-be-shown' }, ['APP_SECRET_FILE']],
-  ['an empty secret file', { ADMIN_PASSWORD_FILE: '/dev/null' }, ['ADMIN_PASSWORD_FILE']],
-  [
-    'a secret and its file',
-    { APP_SECRET: appSecret, APP_SECRET_FILE: '/nowhere/not-to-be-shown' },
-    ['APP_SECRET_FILE'],
-  ],
-  ['a page without a token', { RESET_PAGE_URL: 'https://portal.example.net/reset' }, ['RESET_PAGE_URL']],
-  ['a portal that is not a URL', { PORTAL_URL: 'portal.example.net' }, ['PORTAL_URL']],
-  ['a shutdown delay above five minutes', { SHUTDOWN_DELAY_SECONDS: '301' }, ['SHUTDOWN_DELAY_SECONDS']],
+  ['a previous secret without a secret', { APP_SECRET_PREVIOUS: appSecret }, ['APP_SECRET_PREVIOUS']],
+  ['an administrator password without an address', { ADMIN_PASSWORD: 'correct horse battery staple' }, ['ADMIN_EMAIL']],
   ['metrics on the port of the service', { PORT: '8080', METRICS_PORT: '8080' }, ['METRICS_PORT']],
-  ['metrics on any free port', { METRICS_PORT: '0' }, ['METRICS_PORT']],
   ['a weak metrics token', { METRICS_TOKEN: 'prometheus' }, ['METRICS_TOKEN', 'METRICS_TOKEN']],
-  ['the secret as metrics token', { APP_SECRET: appSecret, METRICS_TOKEN: appSecret }, ['METRICS_TOKEN']],
-  [
-    'a metrics token and its file',
-    { METRICS_TOKEN: `${appSecret}-2`, METRICS_TOKEN_FILE: '/nowhere/not-to-be-shown' },
-    ['METRICS_TOKEN_FILE'],
-  ],
+  ['a token and its file', { METRICS_TOKEN: `${appSecret}-2`, METRICS_TOKEN_FILE: '/nowhere' }, ['METRICS_TOKEN_FILE']],
   ['a free port without a public URL', { PORT: '0' }, ['PUBLIC_URL']],
   [
     'many faults at once',
-    {
-      PORT: 'abc',
-      BASE_PATH: 'x',
-      DATABASE_URL: 'x',
-      DATABASE_POOL_MAX: '3',
-      APP_SECRET: 'secret',
-      TRUST_PROXY: 'true',
-      LOG_LEVEL: 'loud',
-    },
-    ['PORT', 'BASE_PATH', 'DATABASE_URL', 'DATABASE_POOL_MAX', 'APP_SECRET', 'APP_SECRET', 'TRUST_PROXY', 'LOG_LEVEL'],
+    { PORT: 'abc', BASE_PATH: 'x', DATABASE_URL: 'x', DATABASE_POOL_MAX: '3', APP_SECRET: 'secret', LOG_LEVEL: 'loud' },
+    ['PORT', 'BASE_PATH', 'DATABASE_URL', 'DATABASE_POOL_MAX', 'APP_SECRET', 'APP_SECRET', 'LOG_LEVEL'],
   ],
-];
-
-it.each(wrong)('rejects %s (F27)', (_name, environment, faults) => {
+])('rejects %s (F27)', (_name, environment, faults) => {
   expect(faultsOf(environment)).toEqual(faults);
 });
 
 const weak = [
-  'secret',
-  'changeme',
-  'x'.repeat(64),
-  'changeme1234567890changeme1234567890',
-  'change-me-please-0123456789-abcdefgh',
-  'your-super-secret-jwt-token-with-at-least-32-characters-long',
-  'replace-this-with-a-long-random-string-1',
-  'my-secret-that-everybody-knows-2024-abc',
-  'Passw0rd-Password-1234567890-abcdefg',
-  '0123456789abcdef0123456789abcdef',
-  'this-is-an-example-secret-0123456789',
-  'a-string-secret-at-least-256-bits-long',
-  'use-a-long-random-Password-here-1234',
-  'changeme-changeme-please-1234567890',
-  'secret'.repeat(7),
-  '0123456789'.repeat(7),
-  'your-256-bit-secret'.repeat(7),
-  ' '.repeat(40),
-  'x'.repeat(31),
+  ...['secret', 'changeme', 'x'.repeat(64), 'changeme1234567890changeme1234567890', ' '.repeat(40), 'x'.repeat(31)],
+  ...['change-me-please-0123456789-abcdefgh', 'your-super-secret-jwt-token-with-at-least-32-characters-long'],
+  ...['replace-this-with-a-long-random-string-1', 'my-secret-that-everybody-knows-2024-abc'],
+  ...['Passw0rd-Password-1234567890-abcdefg', '0123456789abcdef0123456789abcdef', 'secret'.repeat(7)],
+  ...['this-is-an-example-secret-0123456789', 'a-string-secret-at-least-256-bits-long', '0123456789'.repeat(7)],
+  ...['use-a-long-random-Password-here-1234', 'changeme-changeme-please-1234567890', 'your-256-bit-secret'.repeat(7)],
 ];
 
 it.each(weak)('rejects the weak secret %s without repeating it (J13)', (APP_SECRET) => {
@@ -201,6 +125,14 @@ it('reads numbers, zero included', () => {
     REFRESH_GRACE_SECONDS: 0,
     PUBLIC_URL: 'http://localhost:8080',
   });
+});
+
+it.each([
+  ['https://ranges.example.net/', 'https://ranges.example.net'],
+  ['http://127.0.0.1:8080/pwned//', 'http://127.0.0.1:8080/pwned'],
+  [`${__dirname}/`, __dirname],
+])('looks up breached passwords in %s', (given, used) => {
+  expect(loadConfig({ APP_SECRET: appSecret, BREACHED_PASSWORDS: given }).BREACHED_PASSWORDS).toBe(used);
 });
 
 it.each(['Carrier <no-reply@example.net>', 'no-reply@example.net', 'no-reply@localhost', '"A, B" <a@b.example>'])(

@@ -1,9 +1,41 @@
 import { type BodyField, type BodyOperation, bodyOperations, queryOperations } from '../support/body-operations';
-import { RawConnection, requestHead } from '../support/raw-connection';
+import { parseScrape } from '../support/metrics';
 import { rawRequest, statusOf } from '../support/raw-request';
 import { TestService } from '../support/service';
 import { unexpectedResponses } from '../support/unexpected-responses';
-import { until } from '../support/until';
+
+const METRICS_TOKEN = 'metrics-token-0123456789-abcdefghij';
+const size = 60_000;
+/**
+ * Processor time of a few dozen requests. They take a tenth of it, and an expression that takes
+ * quadratic time for one of them takes more.
+ */
+const budgetSeconds = 1.5;
+
+/** Families of texts on which backtracking expressions take quadratic or exponential time. */
+const families: [family: string, text: string][] = [
+  ['letters', `${'a'.repeat(size)}!`],
+  ['dotted words', `${'a.'.repeat(size / 2)}@`],
+  ['beginnings of addresses', 'a@'.repeat(size / 2)],
+  ['host labels', `a@${'a-'.repeat(size / 2)}`],
+  ['dots', `a@${'.'.repeat(size)}b`],
+  ['spaces', `a${' '.repeat(size)}x`],
+  ['tabs', `\t${'\t'.repeat(size)}x`],
+  ['digits', `+${'1'.repeat(size)}x`],
+  ['hyphens', `${'en-'.repeat(size / 3)}!`],
+  ['slashes', `${'A/'.repeat(size / 2)}!`],
+  ['address groups', `${'1.'.repeat(size / 2)}/`],
+  ['colons', `${':'.repeat(size)}1/129`],
+  ['wildcards', '%_'.repeat(size / 2)],
+  ['backslashes', '\\'.repeat(size / 2)],
+  ['quotes', '"'.repeat(size / 2)],
+  ['marks', '\u0301'.repeat(size / 3)],
+];
+
+const parameters = [
+  ...['q', 'cursor', 'per_page', 'order_by', 'name', 'email_like', 'first_name_in', 'role_in', 'created_at_gt', 'x'],
+  ...['last_login_ip', 'last_login_ip_in', 'user_id', 'user_id_in', 'online', 'attributes.k'],
+];
 
 const json = { 'content-type': 'application/json' };
 
@@ -19,26 +51,18 @@ const wrong: Record<BodyField['type'], unknown[]> = {
 /** Bodies that the parser rejects. `body-parsers.spec.ts` proves the other forms. */
 const hostile: [title: string, status: number, body: string | Buffer][] = [
   ['NUL in a key', 400, '{"attributes":{"a\\u0000b":1}}'],
-  ['a lone surrogate in a key', 400, '{"attributes":{"\\ud800":1}}'],
   ['bytes that are not UTF-8', 400, Buffer.from('{"first_name":"\xff"}', 'latin1')],
-  ['a byte order mark', 400, '\ufeff{"first_name":"x"}'],
   ['a key that reaches prototypes', 400, '{"attributes":{"a":[{"__proto__":{"polluted":1}}]}}'],
   ['60,000 open brackets', 400, '['.repeat(60_000)],
-  ['30,000 levels of lists', 400, `{"attributes":${'['.repeat(30_000)}${']'.repeat(30_000)}}`],
   ['more than 64 KiB', 413, `{"first_name":"${'x'.repeat(65_536)}"}`],
-  ['6,000 keys', 400, `{${Array.from({ length: 6_000 }, (_, index) => `"k${index}":0`).join()}}`],
-  ['malformed JSON', 400, '{"first_name":"x"'],
-  ['a number that a double cannot hold', 400, '{"attributes":{"n":1e400}}'],
   ['a list instead of an object', 400, '[{}]'],
 ];
 
-describe('JSON bodies', () => {
+describe('input', () => {
   let service: TestService;
   let token: string;
   let user_id: string;
   let operations: BodyOperation[];
-  const each = (): [BodyOperation, BodyField][] =>
-    operations.flatMap((operation) => operation.fields.map((field): [BodyOperation, BodyField] => [operation, field]));
   const send = ({ method, url }: Pick<BodyOperation, 'method' | 'url'>, body: string | Buffer) =>
     service.send(method, url, { token, body, headers: json });
   const patch = (body: string | Buffer) => send({ method: 'PATCH', url: `/user/${user_id}` }, body);
@@ -46,11 +70,10 @@ describe('JSON bodies', () => {
   const is400 = ({ status }: { status: number }) => status === 400;
 
   beforeAll(async () => {
-    service = await TestService.start();
+    service = await TestService.start({ METRICS_TOKEN });
     ({ token } = service.admin);
     ({ user_id } = await service.createUser({ attributes: { kept: 1 } }));
     operations = bodyOperations(user_id);
-    expect(each().length).toBeGreaterThan(40);
   });
   afterAll(() => service.close());
 
@@ -69,23 +92,11 @@ describe('JSON bodies', () => {
     },
   );
 
-  it.each([
-    ['NUL', '"a\\u0000b"'],
-    ['a lone surrogate', '"\\udfff"'],
-  ])('rejects in every field: %s (I1, I2)', async (_title, text) => {
-    const valueOf = { string: text, boolean: text, array: `[${text}]`, object: `{"k":${text}}`, choice: text };
-    const found = await unexpectedResponses(
-      each(),
-      ([{ method, url }, { name }]) => `${method} ${url} ${name}`,
-      ([operation, { name, type }]) => send(operation, `{"${name}":${valueOf[type]}}`),
-      is400,
-    );
-    expect(found).toEqual([]);
-  });
-
   it('rejects every wrong type in every field, by its pointer and without effect (I10, I21, L15)', async () => {
-    const probes = each().flatMap(([operation, field]) =>
-      [...wrong[field.type], ...(field.nullable ? [] : [null])].map((value) => ({ operation, field, value })),
+    const probes = operations.flatMap((operation) =>
+      operation.fields.flatMap((field) =>
+        [...wrong[field.type], ...(field.nullable ? [] : [null])].map((value) => ({ operation, field, value })),
+      ),
     );
     expect(probes.length).toBeGreaterThan(300);
     const before = await storedUsers();
@@ -127,10 +138,10 @@ describe('JSON bodies', () => {
       ]);
     const filtered = await service.get('/user/list?attributes.__proto__=x&attributes.constructor=x', { token });
     expect(filtered.body.items).toEqual([]);
-    for (const header of ['__proto__: x', 'constructor: x', '__proto__: x\r\n__proto__: y'])
-      expect(
-        statusOf(await rawRequest(service.port, `GET /health/live HTTP/1.1\r\nHost: x\r\n${header}\r\n\r\n`)),
-      ).toBe(200);
+    for (const header of ['__proto__: x', 'constructor: x', '__proto__: x\r\n__proto__: y']) {
+      const head = `GET /health/live HTTP/1.1\r\nHost: x\r\n${header}\r\n\r\n`;
+      expect(statusOf(await rawRequest(service.port, head))).toBe(200);
+    }
   });
 
   it('limits the levels of attributes to six (I5)', async () => {
@@ -142,26 +153,14 @@ describe('JSON bodies', () => {
     expect(await patch('{"attributes":{"a":null}}')).toMatchObject({ status: 200 });
   });
 
-  it.each([
-    ['roles', 21, (index: number) => `role${index}`],
-    ['allowed_ips', 51, (index: number) => `10.0.0.${index}`],
-    ['carrier_scope', 1_001, (index: number) => `c${index}`],
-  ])('rejects the list %s with %i items (I6)', async (field, count, item) => {
-    const items = Array.from({ length: count }, (_, index) => item(index));
-    expect(await patch(JSON.stringify({ [field]: items }))).toMatchObject({ status: 400 });
-  });
-
-  it('stops to read a chunked body that exceeds the limit, and serves the next request (I6)', async () => {
-    const connection = await RawConnection.open(service.port);
-    const headers = { authorization: `Bearer ${token}`, ...json, 'transfer-encoding': 'chunked' };
-    await connection.send(requestHead('PATCH', `/user/${user_id}`, headers));
-    const chunk = `10000\r\n${' '.repeat(65_536)}\r\n`;
-    // 25 MiB, unless the service closes the connection.
-    for (let sent = 0; sent < 400 && connection.open; sent++) await connection.send(chunk);
-    await until(() => connection.status !== 0 || !connection.open);
-    expect([0, 413]).toContain(connection.status);
-    connection.socket.destroy();
-    expect(await patch('{"first_name":"after"}')).toMatchObject({ status: 200 });
+  it('rejects lists with too many items (I6)', async () => {
+    const list = (count: number, text: string) => Array.from({ length: count }, (_, index) => `${text}${index}`);
+    for (const body of [
+      { roles: list(21, 'r') },
+      { allowed_ips: list(51, '10.0.0.') },
+      { carrier_scope: list(1_001, 'c') },
+    ])
+      expect((await patch(JSON.stringify(body))).body.errors).toMatchObject([{ code: 'field.too_many' }]);
   });
 
   it('keeps users changeable when attributes reach the limit or grow in storage (I6)', async () => {
@@ -197,20 +196,6 @@ describe('JSON bodies', () => {
       body: `{${user},"attributes":{${keys(101)}}}`,
     });
     expect(imported.body.skipped[0].errors).toEqual(tooMany);
-  });
-
-  it('checks and stores the last of duplicate keys (I8)', async () => {
-    expect((await patch('{"first_name":"a","first\\u005fname":"b"}')).body).toMatchObject({ first_name: 'b' });
-    expect((await patch('{"attributes":{"k":1,"k":[{"a":1,"\\u0061":2}]}}')).body.attributes).toEqual({
-      kept: 1,
-      k: [{ a: 2 }],
-    });
-    expect(await patch('{"status":"active","status":"deleted"}')).toMatchObject({ status: 400 });
-    const login = (passwords: string) =>
-      send({ method: 'POST', url: '/auth/login' }, `{"login":"admin@example.com",${passwords}}`);
-    const right = '"password":"correct horse battery staple"';
-    expect(await login(`"password":"wrong",${right}`)).toMatchObject({ status: 200 });
-    expect(await login(`${right},"password":"wrong"`)).toMatchObject({ status: 401 });
   });
 
   it('stores and returns unusual texts, numbers and keys unchanged (I2, I7, I9)', async () => {
@@ -253,5 +238,62 @@ describe('JSON bodies', () => {
         }),
       ).toMatchObject({ status: 412 });
     expect((await service.get(`/user/${user_id}`, { token })).status).toBe(200);
+  });
+
+  describe('that makes regular expressions backtrack', () => {
+    const processorSeconds = async () => {
+      const { text } = await service.get('/metrics', { token: METRICS_TOKEN });
+      return parseScrape(text).get('process_cpu_seconds_total') ?? NaN;
+    };
+
+    /** Expects requests to stay within the budget once in three rounds: other work counts, too. */
+    async function expectCheap(requests: (() => Promise<{ status: number }>)[]): Promise<void> {
+      const costs: number[] = [];
+      do {
+        const before = await processorSeconds();
+        for (const request of requests) expect((await request()).status).toBeLessThan(500);
+        costs.push((await processorSeconds()) - before);
+      } while (costs.length < 3 && Math.min(...costs) > budgetSeconds);
+      expect(Math.min(...costs)).toBeLessThan(budgetSeconds);
+    }
+
+    it.each(families)('take no long time in fields: %s (I15)', async (_family, text) => {
+      const all = operations.flatMap(({ method, url, fields }) => fields.map((field) => ({ method, url, ...field })));
+      const fields = all.filter(
+        ({ name, type }, index) => type !== 'boolean' && all.findIndex((other) => other.name === name) === index,
+      );
+      expect(fields.length).toBeGreaterThan(20);
+      await expectCheap(
+        fields.map(({ method, url, name, type }) => () => {
+          const value = type === 'array' ? [text] : type === 'object' ? { [text.slice(0, 100)]: text } : text;
+          return service.send(method, url, { token, body: { [name]: value } });
+        }),
+      );
+    });
+
+    it.each(families)('take no long time in query parameters, paths and headers: %s (I15)', async (_family, text) => {
+      const escaped = encodeURIComponent(text).slice(0, 48_000).replace(/%.?$/, '');
+      const plain = text.replace(/[^\x20-\x7e]/g, ' ');
+      const headers: [name: string, value: string][] = [
+        ['authorization', `Bearer ${plain}`],
+        ['authorization', `Bearer${' '.repeat(size)}${plain.slice(0, 9)} x`],
+        ['x-auth-token', plain],
+        ['x-request-id', plain],
+        ['if-match', `"${plain}", ${plain.slice(0, 100)}`],
+        ['content-type', `application/json${plain}`],
+        ['content-type', `application/json;${' '.repeat(size)}charset=utf-8;`],
+        ['accept', plain],
+        ['user-agent', plain],
+        ['forwarded', plain],
+      ];
+      await expectCheap([
+        ...parameters.map((name) => () => service.get(`/user/list?count=none&${name}=${escaped}`, { token })),
+        () => service.get(`/console/a${escaped}/`),
+        ...headers.map(([name, value]) => () => {
+          const authorization = `Bearer ${token}`;
+          return service.patch(`/user/${user_id}`, { headers: { authorization, [name]: value }, body: '{}' });
+        }),
+      ]);
+    });
   });
 });

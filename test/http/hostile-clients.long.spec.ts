@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { allNaughtyStrings } from '../support/naughty-strings';
-import { requestHead } from '../support/raw-connection';
+import { chunk, RawConnection, requestHead } from '../support/raw-connection';
 import { statusOf } from '../support/raw-request';
 import { adminEmail, password, TestService } from '../support/service';
 
@@ -25,20 +25,8 @@ const headerNames = `
   .trim()
   .split(/\s+/);
 const odd = [
-  '',
-  '0',
-  '-1',
-  '1e9',
-  '99999999999999999999',
-  'chunked',
-  'chunked, identity',
-  'gzip',
-  'h2c',
-  'null',
-  '"',
-  '\0',
-  '\u00ff\u00fe',
-  'a'.repeat(9_000),
+  ...['', '0', '-1', '1e9', '99999999999999999999', 'chunked', 'chunked, identity', 'gzip', 'h2c', 'null', '"', '\0'],
+  ...['\u00ff\u00fe', 'a'.repeat(9_000)],
 ];
 
 /** Returns a generator of pseudo-random numbers from 0 to 1 (mulberry32). */
@@ -89,37 +77,27 @@ class Fuzzer {
   }
 
   private wellFormed(): Buffer {
-    const user = JSON.stringify({
-      ...{ user_type: 'carrier', carrier_id: 'c1', name: 'fuzzed', email: 'fuzzed@example.com' },
-      attributes: { a: [1, { b: null }] },
-    });
-    const requests = [
-      () => this.withBody('POST', '/auth/login', 'application/json', '{"login":"unknown","password":"x"}'),
-      () => this.withBody('POST', '/auth/check-token', 'application/json', `{"token":"${this.token}"}`),
-      () => this.withBody('POST', '/auth/introspect', 'application/x-www-form-urlencoded', `token=${this.token}`),
-      () => this.withBody('POST', '/auth/reset_email', 'application/json', '{"email":"unknown@example.com"}'),
-      () => this.withBody('POST', `/auth/reset/${'A'.repeat(43)}`, 'application/x-www-form-urlencoded', 'password=x'),
-      () => this.withBody('POST', '/user/create', 'application/json', user),
-      () =>
-        this.withBody('PATCH', '/user/all?carrier_id=c1&dry_run=true', 'application/json', '{"attributes":{"a":1}}'),
-      () =>
-        this.withBody(
-          'POST',
-          '/user/import?dry_run=true',
-          'text/csv',
-          'user_type,carrier_id,name,email\ncarrier,c1,a,a@example.com\n',
-        ),
-      () => this.withBody('POST', '/user/import?dry_run=true', 'application/x-ndjson', `${user}\n${user}\n`),
-      () => requestHead('GET', '/user/list?name_like=abc&order_by=name&count=exact&per_page=5', this.authorization()),
-      () => requestHead('GET', '/auth/session/list?created_at_gt=2026-01-01T00:00:00Z', this.authorization()),
-      () =>
-        requestHead('POST', '/user/import', {
-          'transfer-encoding': 'chunked',
-          'content-type': 'text/csv',
-          ...this.authorization(),
-        }) + '5\r\nname,\r\n0\r\n\r\n',
-    ];
-    return Buffer.from(this.one(requests)());
+    const fields = { user_type: 'carrier', carrier_id: 'c1', name: 'fuzzed', email: 'fuzzed@example.com' };
+    const user = JSON.stringify({ ...fields, attributes: { a: [1, { b: null }] } });
+    const [json, form] = ['application/json', 'application/x-www-form-urlencoded'];
+    const csv = 'user_type,carrier_id,name,email\ncarrier,c1,a,a@example.com\n';
+    const chunked = { 'transfer-encoding': 'chunked', 'content-type': 'text/csv', ...this.authorization() };
+    return Buffer.from(
+      this.one([
+        this.withBody('POST', '/auth/login', json, '{"login":"unknown","password":"x"}'),
+        this.withBody('POST', '/auth/check-token', json, `{"token":"${this.token}"}`),
+        this.withBody('POST', '/auth/introspect', form, `token=${this.token}`),
+        this.withBody('POST', '/auth/reset_email', json, '{"email":"unknown@example.com"}'),
+        this.withBody('POST', `/auth/reset/${'A'.repeat(43)}`, form, 'password=x'),
+        this.withBody('POST', '/user/create', json, user),
+        this.withBody('PATCH', '/user/all?carrier_id=c1&dry_run=true', json, '{"attributes":{"a":1}}'),
+        this.withBody('POST', '/user/import?dry_run=true', 'text/csv', csv),
+        this.withBody('POST', '/user/import?dry_run=true', 'application/x-ndjson', `${user}\n${user}\n`),
+        requestHead('GET', '/user/list?name_like=abc&order_by=name&count=exact&per_page=5', this.authorization()),
+        requestHead('GET', '/auth/session/list?created_at_gt=2026-01-01T00:00:00Z', this.authorization()),
+        requestHead('POST', '/user/import', chunked) + '5\r\nname,\r\n0\r\n\r\n',
+      ]),
+    );
   }
 
   /** Adds one header after the request line. */
@@ -149,33 +127,16 @@ class Fuzzer {
   }
 
   private strange(): Buffer {
-    const method = this.one(methods);
-    const query =
-      this.random() < 0.5
-        ? ''
-        : `?${this.one(['per_page', 'cursor', 'q', '__proto__', 'a[]', ''])}=${this.one(this.texts)}`;
-    const headers = Array.from(
-      { length: this.below(5) },
-      () => `${this.one(headerNames)}: ${this.one(this.texts)}\r\n`,
-    );
-    const body =
-      this.random() < 0.5
-        ? ''
-        : this.one([
-            '{',
-            '[',
-            '{"a":'.repeat(500),
-            `{"login":"${this.one(this.texts)}"}`,
-            '\0'.repeat(50),
-            'x'.repeat(70_000),
-          ]);
-    const head = requestHead(method, this.one(paths) + query, {
-      ...(this.random() < 0.8
-        ? { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) }
-        : {}),
-      ...this.authorization(),
-    });
-    return Buffer.from(head.slice(0, -2) + headers.join('') + '\r\n' + body, this.random() < 0.8 ? 'utf8' : 'latin1');
+    const name = this.one(['per_page', 'cursor', 'q', '__proto__', 'a[]', '']);
+    const query = this.one(['', `?${name}=${this.one(this.texts)}`]);
+    const json = `{"login":"${this.one(this.texts)}"}`;
+    const bodies = ['{', '[', '{"a":'.repeat(500), json, '\0'.repeat(50), 'x'.repeat(70_000)];
+    const body = this.one(['', this.one(bodies)]);
+    const length = { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) };
+    const headers = { ...(this.random() < 0.8 ? length : {}), ...this.authorization() };
+    const head = requestHead(this.one(methods), this.one(paths) + query, headers);
+    const odd = Array.from({ length: this.below(5) }, () => `${this.one(headerNames)}: ${this.one(this.texts)}\r\n`);
+    return Buffer.from(head.slice(0, -2) + odd.join('') + '\r\n' + body, this.random() < 0.8 ? 'utf8' : 'latin1');
   }
 }
 
@@ -193,16 +154,15 @@ function send(port: number, bytes: Buffer): Promise<number> {
   });
 }
 
+let service: TestService;
+let ended = false;
+beforeAll(async () => {
+  service = await TestService.start({ LOG_LEVEL: 'warn', ACCESS_TOKEN_TTL_SECONDS: '3600' });
+  void service.exit.then(() => (ended = true));
+});
+afterAll(() => service.close());
+
 describe('a process under malformed requests', () => {
-  let service: TestService;
-  let ended = false;
-
-  beforeAll(async () => {
-    service = await TestService.start({ LOG_LEVEL: 'warn', ACCESS_TOKEN_TTL_SECONDS: '3600' });
-    void service.exit.then(() => (ended = true));
-  });
-  afterAll(() => service.close());
-
   it(`survives ${requests} requests from seed ${seed} without a 500, and serves all clients (O14)`, async () => {
     const fuzzer = new Fuzzer(service.admin.token);
     const statuses = new Map<number, number>();
@@ -224,5 +184,32 @@ describe('a process under malformed requests', () => {
     const login = await service.post('/auth/login', { body: { login: adminEmail, password } });
     expect(login.status).toBe(200);
     expect((await service.get('/user/list', { token: login.body.access_token })).status).toBe(200);
+  });
+});
+
+/** With the limits of production: headers and bodies 15 s, silent connections 30 s. */
+describe('slow clients', () => {
+  const connections: RawConnection[] = [];
+  afterAll(() => connections.forEach(({ socket }) => socket.destroy()));
+
+  const begin = async (bytes: string) => {
+    const connection = await RawConnection.open(service.port);
+    connections.push(connection);
+    await connection.send(bytes);
+    return connection;
+  };
+
+  it('are disconnected if they trickle headers or bodies, and all others are served meanwhile (F18, H18)', async () => {
+    const json = { 'content-type': 'application/json' };
+    const slow = [
+      await begin(requestHead('POST', '/auth/login', { ...json, 'content-length': '4000' })),
+      await begin(requestHead('POST', '/auth/login', { ...json, 'transfer-encoding': 'chunked' })),
+      await begin('GET /health/live HTTP/1.1\r\nhost: localhost\r\n'),
+    ];
+    [' ', chunk(' '), 'x-slow: 1\r\n'].forEach((text, index) => void slow[index]?.trickle(text, 300));
+    for (let i = 0; i < 200; i++) void (await begin('GET /health/live HTTP/1.1\r\nx-slow: ')).trickle('a', 1_000);
+    expect((await service.get('/health/live')).status).toBe(200);
+    await Promise.all(slow.map(({ closed }) => closed));
+    expect(slow.map(({ status }) => status)).toEqual([400, 400, 400]);
   });
 });
