@@ -54,7 +54,11 @@ describe('an actor', () => {
   });
 
   it('is not the user with the id of its API key (Z24, Z31)', () => {
-    expect([user, key, systemActor].map(identityOf)).toEqual(['u1', 'key:k1', `system:${systemActor.user_id}`]);
+    expect([user, key, systemActor].map(identityOf)).toEqual([
+      'u1',
+      'key:k1',
+      'system:00000000-0000-0000-0000-000000000000',
+    ]);
     expect([isOneself(user, 'u1'), isOneself(user, 'u2'), isOneself(key, 'k1')]).toEqual([true, false, false]);
     expect([selfOf(user), selfOf(key)]).toEqual(['u1', 'u1']);
   });

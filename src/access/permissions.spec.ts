@@ -24,6 +24,7 @@ describe('a misspelt permission', () => {
   it.each([
     ['user:raed', 'user:read', ''],
     ['user:', 'user:read', ''],
+    ['key:read', 'key:manage', ''],
     ['usr:raed', 'user:read', remedy],
     ['users:purge', 'user:purge', remedy],
     ['roles:manage', 'role:manage', remedy],

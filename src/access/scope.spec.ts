@@ -19,6 +19,11 @@ it.each([
   ['a System User without any carrier reaches no user', none, [false, false, false, false, false, false]],
   ['a Carrier User reaches the users of the carrier', carrier, [true, false, false, false, false, false]],
   [
+    'a Carrier User without a carrier reaches no user',
+    { ...carrier, carrier_id: null },
+    [false, false, false, false, false, false],
+  ],
+  [
     'a Carrier User with a carrier_scope reaches only the users of the carrier',
     { ...carrier, carrier_scope: ['c2'] },
     [true, false, false, false, false, false],
