@@ -26,7 +26,7 @@ const GROUPS = {
   },
   tokens: {
     'src/auth/sessions': ['refresh-token'],
-    'src/auth/tokens': ['access-tokens verified-tokens', 'request-tokens known-tokens', 'refresh-cookie'],
+    'src/auth/tokens': ['access-tokens verified-tokens', 'request-tokens', 'refresh-cookie'],
   },
   logins: { 'src/auth/tokens': ['live-logins.service'] },
 };

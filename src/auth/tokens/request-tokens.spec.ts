@@ -1,7 +1,3 @@
-import { fastify } from 'fastify';
-import { registerBodyParsers } from '../../http/bodies/body-parsers';
-import type { CheckTokenService } from './check-token.service';
-import { respondToKnownTokens } from './known-tokens';
 import { accessTokenFrom, clientCredentialsFrom, findAccessToken } from './request-tokens';
 
 /** Returns a request with headers as Node parses them. */
@@ -57,38 +53,6 @@ describe('client credentials', () => {
     [undefined, { client_id: 'id' }, null],
     [undefined, null, null],
   ])('in the header %j and the form %j are %j', (authorization, body, credentials) => {
-    const read = clientCredentialsFrom({ headers: { authorization }, body });
-    expect(read).toEqual(credentials);
-  });
-});
-
-describe('the fast path of a token check', () => {
-  const known = (token: string, from: string) => (token === 'known' ? JSON.stringify({ from }) : null);
-  const server = fastify();
-  registerBodyParsers(server, 1_000);
-  respondToKnownTokens(server, { known } as unknown as CheckTokenService);
-  server.post('/check', { config: { respondsToKnownTokens: true } }, () => ({ from: 'handler' }));
-  server.post('/other', () => ({ from: 'handler' }));
-  afterAll(() => server.close());
-
-  const bearer = { authorization: 'Bearer known' };
-  it.each<[string, { url?: string; headers?: Record<string, string>; payload?: object | string }, string]>([
-    ['a token in the header', { headers: bearer }, 'header'],
-    ['a token in the body', { payload: { token: 'known' } }, 'body'],
-    ['an empty body', { headers: bearer, payload: {} }, 'header'],
-    ['no token', {}, 'handler'],
-    ['an unknown token', { payload: { token: 'other' } }, 'handler'],
-    ['a token of another type', { payload: { token: ['known'] } }, 'handler'],
-    ['a malformed body', { headers: { ...bearer, 'content-type': 'application/json' }, payload: '{' }, 'handler'],
-    ['another field', { payload: { token: 'known', more: 1 } }, 'handler'],
-    ['only another field', { headers: bearer, payload: { more: 1 } }, 'handler'],
-    ['an API key', { headers: { ...bearer, 'x-api-key': 'k' } }, 'handler'],
-    ['an encoded body', { headers: { ...bearer, 'content-encoding': 'gzip' } }, 'handler'],
-    ['a query', { url: '/check?a=1', headers: bearer }, 'handler'],
-    ['another route', { url: '/other', headers: bearer }, 'handler'],
-  ])('responds or passes on a request with %s', async (_title, { url = '/check', headers, payload }, from) => {
-    const response = await server.inject({ method: 'POST', url, headers, payload });
-    expect(response.json()).toEqual({ from });
-    expect(response.headers['content-type']).toBe('application/json; charset=utf-8');
+    expect(clientCredentialsFrom({ headers: { authorization }, body })).toEqual(credentials);
   });
 });

@@ -38,25 +38,8 @@ function faultOf(query: Record<string, string>, owner = 'caller', list = spec): 
 
 describe('the query of a list', () => {
   it.each(['per_page', 'page'])('accepts only plain positive numbers as %s (B12)', (parameter) => {
-    const wrong = [
-      '-1',
-      '0',
-      '1e2',
-      'NaN',
-      '10abc',
-      '[1]',
-      '1.5',
-      ' 1',
-      '1 ',
-      '+1',
-      '01',
-      '0x10',
-      '',
-      'null',
-      '１',
-      '∞',
-    ];
-    for (const value of [...wrong, '9223372036854775808'])
+    const wrong = '-1,0,1e2,NaN,10abc,[1],1.5, 1,1 ,+1,01,0x10,,null,１,∞,9223372036854775808'.split(',');
+    for (const value of wrong)
       expect([value, faultOf({ [parameter]: value })]).toEqual([value, expect.stringContaining(parameter)]);
     expect(faultOf({ [parameter]: '1' })).toBeNull();
   });
@@ -74,20 +57,8 @@ describe('the query of a list', () => {
   });
 
   it('accepts only the sorts of the list and the two directions (B8)', () => {
-    const sorts = [
-      'name desc',
-      'name,at',
-      'name--',
-      '1',
-      't.name',
-      'NAME',
-      'lower(name)',
-      'role',
-      'constructor',
-      ' name',
-      '',
-    ];
-    for (const value of [...sorts, '__proto__', 'toString', '(case when 1=1 then name else at end)'])
+    const sorts = ['name desc', 'name,at', 'name--', '1', 't.name', 'NAME', 'lower(name)', 'role', ' name', ''];
+    for (const value of [...sorts, 'constructor', '__proto__', 'toString', '(case when 1=1 then name else at end)'])
       expect([value, faultOf({ order_by: value })]).toEqual([value, 'request.invalid, order_by parameter.malformed']);
     for (const value of ['asc nulls first', 'asc;', 'ASC', 'desc,name', 'descending', '', ' asc', 'constructor'])
       expect([value, faultOf({ order_dir: value })]).toEqual([value, 'request.invalid, order_dir parameter.malformed']);
@@ -200,18 +171,8 @@ describe('a cursor', () => {
     }
     const [payload = '', signature = ''] = cursor.split('.');
     const forged = Buffer.from(JSON.stringify(["x') or 1=1--", position.id])).toString('base64url');
-    for (const other of [
-      payload,
-      `${payload}.`,
-      `.${signature}`,
-      `${forged}.${signature}`,
-      forged,
-      `${cursor}.`,
-      `${cursor}=`,
-      'a',
-      '.',
-      '..',
-    ])
+    const parts = [`${payload}.`, `.${signature}`, `${forged}.${signature}`, `${cursor}.`, `${cursor}=`, '.', '..'];
+    for (const other of [payload, forged, 'a', ...parts])
       expect([other, faultOf({ ...query, cursor: other })]).toEqual([other, 'page.cursor_invalid']);
     expect(faultOf({ ...query, cursor: 'a'.repeat(1_024) })).toBe('page.cursor_invalid');
     expect(faultOf({ ...query, cursor: 'a'.repeat(1_025) })).toBe('request.invalid, cursor parameter.malformed');

@@ -23,41 +23,32 @@ const text = (bytes: Uint8Array | string) => Buffer.from(bytes).toString('base64
 const sha256 = (bytes: Uint8Array | string) => createHash('sha256').update(bytes).digest();
 
 /** What an authenticator and the page do; the flags are those of WebAuthn §6.1. */
-interface Device {
-  challenge?: string;
-  client?: object;
-  rp_id?: string;
-  flags?: number;
-  aaguid?: Buffer;
-  counter?: number;
-}
+type Device = { challenge?: string; client?: object; rp?: string; flags?: number; model?: Buffer; counter?: number };
 
-function sent(type: string, flags: number, device: Device) {
-  const client = { type, challenge: text(device.challenge ?? challenge), origin: 'https://portal.example' };
-  const head = Buffer.from([device.flags ?? flags, 0, 0, 0, device.counter ?? 5]);
-  return {
-    client: JSON.stringify({ ...client, ...device.client }),
-    data: Buffer.concat([sha256(device.rp_id ?? 'id.example'), head]),
-    common: { id: text(id), rawId: text(id), type: 'public-key', more: 1 },
-  };
+function sent(type: string, usual: number, device: Device) {
+  const { challenge: signed = challenge, rp = 'id.example', flags = usual, counter = 5 } = device;
+  const client = { type, challenge: text(signed), origin: 'https://portal.example', ...device.client };
+  const data = Buffer.concat([sha256(rp), Buffer.from([flags, 0, 0, 0, counter])]);
+  const common = { id: text(id), rawId: text(id), type: 'public-key', more: 1 };
+  return { clientDataJSON: text(JSON.stringify(client)), client: JSON.stringify(client), data, common };
 }
 
 function register(device: Device = {}): JsonObject & { response: JsonObject } {
-  const { client, data, common } = sent('webauthn.create', 0x45, device);
-  const attested = Buffer.concat([data, device.aaguid ?? model, Buffer.from([0, 16]), id, cose]);
+  const { clientDataJSON, data, common } = sent('webauthn.create', 0x45, device);
+  const authData = Buffer.concat([data, device.model ?? model, Buffer.from([0, 16]), id, cose]);
   const attestation = new Map<string, string | Uint8Array | Map<string, string>>();
   attestation
     .set('fmt', 'packed')
     .set('attStmt', new Map([['alg', 'x']]))
-    .set('authData', new Uint8Array(attested));
-  const response = { clientDataJSON: text(client), attestationObject: text(isoCBOR.encode(attestation)) };
-  return { ...common, response: { ...response, transports: ['internal'], more: 1 } };
+    .set('authData', new Uint8Array(authData));
+  const attestationObject = text(isoCBOR.encode(attestation));
+  return { ...common, response: { clientDataJSON, attestationObject, transports: ['internal'], more: 1 } };
 }
 
 function login(device: Device = {}): JsonObject & { response: JsonObject } {
-  const { client, data, common } = sent('webauthn.get', 0x05, device);
+  const { clientDataJSON, client, data, common } = sent('webauthn.get', 0x05, device);
   const signature = text(sign('sha256', Buffer.concat([data, sha256(client)]), privateKey));
-  return { ...common, response: { clientDataJSON: text(client), authenticatorData: text(data), signature, more: 1 } };
+  return { ...common, response: { clientDataJSON, authenticatorData: text(data), signature, more: 1 } };
 }
 
 /** Returns the pointer, the code and the limits of the error. */
@@ -146,7 +137,7 @@ const wrong: [string, Device][] = [
   ['another challenge', { challenge: 'other' }],
   ['another origin', { client: { origin: 'https://evil.example' } }],
   ['another type', { client: { type: 'payment.get' } }],
-  ['another relying party', { rp_id: 'evil.example' }],
+  ['another relying party', { rp: 'evil.example' }],
 ];
 
 describe('the verification of a passkey', () => {
@@ -179,7 +170,7 @@ describe('the verification of a passkey', () => {
   it.each<[Device, object]>([
     [{}, { aaguid: '09090909-0909-0909-0909-090909090909', backup_eligible: false }],
     [
-      { aaguid: Buffer.alloc(16), flags: 0x4d },
+      { model: Buffer.alloc(16), flags: 0x4d },
       { aaguid: null, backup_eligible: true },
     ],
   ])('returns the passkey of an enrolment: %j', async (device, described) => {
