@@ -45,3 +45,9 @@ it('returns the same successor each time, and finds it by its hash under either 
   const found = [tokens, others, rotating].map((reader) => reader.successorWith(hashToken(successor), token));
   expect(found).toEqual([successor, null, successor]);
 });
+
+it('keeps the tokens of earlier releases valid', () => {
+  const earlier = 'AZHwoBI0cACAAAEjRWeJq385t2ghN_aBKKE-5d_UNwPu74fr6jbT2sHt4xSDQqo86Tb4jtrwa_SPC4b0frC3gQ';
+  const successor = 'AZHwoBI0cACAAAEjRWeJqwRXAu_pDoZBtyoUENQXWkpvhIsGNp8o6xm2XNTk3VW9z6X5unRbKUTRKQMfghgVXg';
+  expect([tokens.sessionOf(earlier), tokens.successor(earlier)]).toEqual([session_id, successor]);
+});

@@ -40,18 +40,21 @@ function setUp() {
   const tokens = new AccessTokens(jwt, keys, notifications, settings);
   const isOurs = (sid: string, sub: string) => sid === session_id && sub === user_id;
   const cached = (sid: string, sub: string) => (isOurs(sid, sub) ? state.cached : null);
-  const logins = { cached, find: async (sid: string, sub: string) => cached(sid, sub), read: async () => state.stored };
+  const read = async (sid: string, sub: string) => (isOurs(sid, sub) ? state.stored : null);
+  const logins = { cached, find: async (sid: string, sub: string) => cached(sid, sub), read };
   return { state, tokens, verified: new VerifiedTokens(jwt, keys, logins as unknown as LiveLoginsService, tokens) };
 }
 
 const claimsOf = (token: string): Record<string, unknown> => jwt.decode(token);
 const issued = { iss: 'https://id.example/id', aud: 'carrier-platform', sub: user_id, sid: session_id };
 const claims = { ...issued, iat, exp: iat + 300 };
-const signed = (changes: object) => {
-  const text = `${encoded}.${Buffer.from(JSON.stringify({ ...claims, ...changes })).toString('base64url')}`;
+const payloadOf = (changes: object) => Buffer.from(JSON.stringify({ ...claims, ...changes })).toString('base64url');
+const signedText = (payload: string) => {
+  const text = `${encoded}.${payload}`;
   const signature = sign('sha256', Buffer.from(text), { key: privateKey, dsaEncoding: 'ieee-p1363' });
   return `${text}.${signature.toString('base64url')}`;
 };
+const signed = (changes: object) => signedText(payloadOf(changes));
 
 beforeEach(() => jest.useFakeTimers({ now, doNotFake: ['nextTick'] }));
 afterEach(() => jest.useRealTimers());
@@ -86,7 +89,9 @@ describe('an access token', () => {
     const cookie = { write: (...args: unknown[]) => written.push(args) } as unknown as RefreshCookie;
     const refresh = { refresh_token: 'r', expires_at: new Date(now + 60_500) };
     expect(tokens.signPair(login, refresh, null)).toMatchObject({ refresh_token: 'r', refresh_expires_in: 60 });
-    expect(tokens.signPair(login, refresh, cookie)).not.toHaveProperty('refresh_token');
+    const rest = tokens.signPair(login, refresh, cookie);
+    const access_token: unknown = expect.any(String);
+    expect(rest).toEqual({ access_token, token_type: 'Bearer', expires_in: 300, refresh_expires_in: 60 });
     expect(written).toEqual([['r', 60]]);
   });
 
@@ -117,7 +122,8 @@ describe('the verification of an access token', () => {
     const token = tokens.sign(login).access_token;
     expect([verified.find(token), verified.known(token)]).toEqual([null, null]);
     expect(await verified.verify(token)).toEqual({ claims: claimsOf(token), login: live });
-    expect(verified.claimsOf(token)).toBe(verified.find(token));
+    const known = verified.find(token);
+    expect(verified.claimsOf(token)).toBe(known);
     expect(verified.known(token)).toEqual({ claims: claimsOf(token), login: live });
     state.cached = null;
     expect(verified.known(token)).toBeNull();
@@ -138,10 +144,14 @@ describe('the verification of an access token', () => {
   });
 
   const [, payload = '', signature = ''] = signed({}).split('.');
+  // Both decode to the same bytes as another text.
+  const respelt = signature.slice(0, -1) + String.fromCharCode(signature.charCodeAt(85) + 1);
+  const longer = `${Buffer.from(JSON.stringify(claims).padEnd(600)).toString('base64url')}A`;
   it.each([
     ...['', 'x', '..', `${encoded}.${payload}`, `${encoded}.${payload}.`, `${encoded}..${signature}`],
     ...[`e30.${payload}.${signature}`, `${encoded}.${payload}.${signature}.`, `${encoded}.${payload}=.${signature}`],
-    ...[`${encoded}.${payload}.${signature}=`, `${encoded}.${payload}.${'A'.repeat(86)}`],
+    ...[`${encoded}.${payload}.${respelt}`, signedText(longer), `${encoded}.${payload}.${signature}=`],
+    ...[`${encoded}.${payload}.${'A'.repeat(86)}`],
     ...[{ iat: 0 }, { iat: -1 }, { iat: iat + 0.5 }, { iat: iat + 6 }, { exp: iat - 5 }, { exp: undefined }],
     ...[{ sub: 'x' }, { sub: `${user_id}0` }, { sub: `0${user_id}` }, { sid: undefined }, { sid: [session_id] }],
     ...[{ aud: ['carrier-platform'] }, { aud: 'other' }, { iss: 'https://id.example' }, { more: 'x'.repeat(4_000) }],
