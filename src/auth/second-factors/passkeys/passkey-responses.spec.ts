@@ -91,7 +91,7 @@ describe('the response of a passkey', () => {
     ['id', '=AAA', malformed],
     ['id', 'AAA=', malformed],
     ['id', 'AAAAA', malformed],
-    ['rawId', 'AAAA', malformed],
+    ['rawId', 'A'.repeat(1_364), malformed],
     ['type', 'password', malformed],
     ...[undefined, null, 'text', []].map((value) => ['response', value, 'field.wrong_type'] as never),
     ['response/clientDataJSON', 'A'.repeat(4_097), 'field.too_long', 4_096],
