@@ -1,5 +1,6 @@
 import { AppError } from '../http/errors/app-error';
-import { Admission, type AdmissionLimits, type WorkOwner } from './admission';
+import { systemActor } from './actor';
+import { Admission, type AdmissionLimits, type WorkOwner, workOwnerOf } from './admission';
 
 const patient: AdmissionLimits = {
   name: 'long-work',
@@ -177,4 +178,24 @@ it('rejects background work that got no place in time (D30)', async () => {
   void stage.start('a', user('a'));
   await expect(stage.startInBackground('b', user('b'), 1)).rejects.toThrow(AppError);
   expect(stage.admission.waiting).toBe(0);
+});
+
+it('serves an actor beyond half of the places only while no other actor waits (D30)', async () => {
+  const stage = new Stage();
+  const gone = new AbortController();
+  for (let index = 1; index <= 8; index++) void stage.start(`a${index}`, user('a'));
+  await stage.end('a1');
+  expect(stage.started.at(-1)).toBe('a7');
+  void stage.start('key', keyOf('a', 'first'));
+  void stage.start('late', keyOf('a', 'second'), gone.signal).catch(() => undefined);
+  await stage.end('a2');
+  expect(stage.started.at(-1)).toBe('key');
+  gone.abort();
+  await stage.end('key');
+  expect(stage.started.at(-1)).toBe('a8');
+});
+
+it('counts the work of an API key for the key, its creator and their carrier', () => {
+  const key = { ...systemActor, actor_type: 'key' as const, user_id: 'k', created_by: 'u', carrier_id: 'c' };
+  expect(workOwnerOf(key)).toEqual({ actor: 'key:k', user: 'u', carrier: 'c' });
 });

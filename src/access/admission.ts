@@ -123,7 +123,8 @@ export class Admission {
       const [next] = queue;
       if (next === undefined || !this.hasPlaceFor(next.owner)) continue;
       this.queues.delete(actor);
-      if (queue.length > 1) this.queues.set(actor, queue);
+      // `admit` removes the queue again if it is now empty.
+      this.queues.set(actor, queue);
       // Holds the place before the work continues, because `admit` takes effect later.
       this.hold(next.owner, 1);
       next.admit();

@@ -1,5 +1,5 @@
 import { systemActor } from './actor';
-import { giveableRoles, type GrantableRole } from './grant';
+import { giveableRoles, type GrantableRole, roleForm } from './grant';
 
 const role = (name: string, permissions: string[], may_grant: string[] = []): GrantableRole => ({
   name,
@@ -15,6 +15,7 @@ describe('the roles that an actor may grant', () => {
     expect(giveable(actor(['a:b', 'c:d']), roles)).toEqual(['none', 'some']);
     expect(giveable(actor(['a:b', 'a:*'], ['all']), roles)).toEqual(['all', 'none']);
     expect(giveable(actor(['*']), roles)).toEqual(['all', 'near', 'none', 'some']);
+    expect(giveable({ ...actor(['*']), actor_type: 'key' }, roles)).toEqual(['near', 'none', 'some']);
     expect(giveable({ ...actor(['*']), must_change_password: true }, roles)).toEqual([]);
   });
 
@@ -63,3 +64,8 @@ describe('the roles that an actor may grant', () => {
     expect(wrong).toEqual([]);
   });
 });
+
+it.each([
+  ...['a', '_', '-a', 'a.B-c_9'].map((name) => [name, true] as const),
+  ...['', '.a', 'a b', ' a', 'a ', 'a/b'].map((name) => [name, false] as const),
+])('accepts %j as the name of a role: %p', (name, accepted) => expect(roleForm.test(name)).toBe(accepted));

@@ -35,3 +35,9 @@ it('decrypts with both secrets while APP_SECRET changes, and encrypts with the n
   // An instance that still uses the old secret knows the new one.
   expect(new FactorSecrets({ APP_SECRET: old, APP_SECRET_PREVIOUS: next }).decrypt(owner, again)).toEqual(secret);
 });
+
+it('decrypts the secrets that earlier releases stored', () => {
+  const earlier = 'qL7e_ns4G5BIlFPLPP4ikMPQTvJzbKJ0Xi4ZXmTWKld6a-C9C9a50bxfC1qm8Si6TvN33A';
+  const text = secrets.decrypt(owner, Buffer.from(earlier, 'base64url'))?.toString();
+  expect(text).toBe('12345678901234567890');
+});

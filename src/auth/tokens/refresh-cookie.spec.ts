@@ -1,19 +1,35 @@
 import { RefreshCookie } from './refresh-cookie';
 
-const attributes = 'Path=/; HttpOnly; SameSite=Strict';
-const secure = 'HttpOnly; Secure; SameSite=Strict';
+const host = '__Host-carrier-identity';
+const secure = '__Secure-carrier-identity';
+const local = 'carrier-identity-3000';
+const atRoot = { PUBLIC_URL: 'https://id.example', BASE_PATH: '' };
+const below = { PUBLIC_URL: 'https://localhost', BASE_PATH: '/id' };
+const onLocalhost = { PUBLIC_URL: 'http://localhost:3000', BASE_PATH: '' };
+const attributes = 'HttpOnly; Secure; SameSite=Strict';
 
 it.each([
-  ['https://identity.example.net', '', '__Host-carrier-identity', `Path=/; ${secure}`],
-  ['https://identity.example.net', '/identity', '__Secure-carrier-identity', `Path=/identity/auth; ${secure}`],
-  ['http://192.0.2.7:3000', '', '__Host-carrier-identity', `Path=/; ${secure}`],
-  ['http://localhost:8080', '', 'carrier-identity-8080', attributes],
-  ['http://localhost', '/identity', 'carrier-identity-80', 'Path=/identity/auth; HttpOnly; SameSite=Strict'],
-])('names the refresh cookie of %s, BASE_PATH "%s" (S20)', (PUBLIC_URL, BASE_PATH, name, expected) => {
+  [atRoot, `${host}=t; Max-Age=60; Path=/; ${attributes}`],
+  [below, `${secure}=t; Max-Age=60; Path=/id/auth; ${attributes}`],
+  [onLocalhost, `${local}=t; Max-Age=60; Path=/; HttpOnly; SameSite=Strict`],
+  [{ ...onLocalhost, PUBLIC_URL: 'http://localhost' }, expect.stringMatching(/^carrier-identity-80=t/)],
+  [{ ...onLocalhost, PUBLIC_URL: 'http://id.example' }, expect.stringContaining(`${host}=t`)],
+])('writes and removes the cookie for %j (S20)', (settings, written) => {
   const sent: string[] = [];
-  const cookie = new RefreshCookie({ PUBLIC_URL, BASE_PATH }, `${name}=a`, (setCookie) => sent.push(setCookie));
-  expect(cookie.read()).toBe('a');
-  cookie.write('b', 60);
+  const cookie = new RefreshCookie(settings, undefined, (text) => sent.push(text));
+  cookie.write('t', 60);
   cookie.remove();
-  expect(sent).toEqual([`${name}=b; Max-Age=60; ${expected}`, `${name}=; Max-Age=0; ${expected}`]);
+  expect(sent).toEqual([written, sent[0]?.replace('=t;', '=;').replace('Max-Age=60', 'Max-Age=0')]);
+});
+
+it.each<[string | undefined, string | undefined]>([
+  [undefined, undefined],
+  ['', undefined],
+  [`${host}=t`, 't'],
+  [`a=b; ${host}=t;c=d`, 't'],
+  [`x${host}=t; a=${host}`, undefined],
+  [`${host}=t; ${host}=u`, ''],
+  [`${host}=t; ${host}=t`, ''],
+])('reads from %j the token %j (H22)', (header, token) => {
+  expect(new RefreshCookie(atRoot, header, () => undefined).read()).toBe(token);
 });

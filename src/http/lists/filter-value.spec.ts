@@ -1,4 +1,4 @@
-import { readValue } from './filter-value';
+import { type Operator, readValue, type ValueType } from './filter-value';
 
 describe('a time of a filter', () => {
   it.each([
@@ -21,5 +21,52 @@ describe('a time of a filter', () => {
     ['2026-01-01T23:59:59-12:00', '2026-01-02T11:59:59.000Z'],
   ])('can be %s', (text, time) => {
     expect(readValue(text, { type: 'time' })).toEqual({ value: new Date(time) });
+  });
+});
+
+describe('a value of a filter', () => {
+  const id = '018F0000-0000-7000-8000-00000000000A';
+  const list = (length: number) => Array.from({ length }, (_, index) => `v${index}`);
+  const bool = { allowed: ['true', 'false'] };
+  const long = { max: 256, unit: 'characters' };
+
+  it.each<[string, ValueType, Operator, unknown]>([
+    ['true', 'uuid', 'isnull', true],
+    ['false', 'boolean', 'eq', false],
+    [id, 'uuid', 'eq', id.toLowerCase()],
+    ['10.0.0.0/8', 'address', 'eq', '10.0.0.0/8'],
+    ['😀😀😀', 'text', 'like', '😀😀😀'],
+    ['ab', 'text', 'ne', 'ab'],
+    ['a,b', 'text', 'eq', 'a,b'],
+    ['😀'.repeat(256), 'text', 'eq', '😀'.repeat(256)],
+    ['a,b,a', 'text', 'in', ['a', 'b']],
+    [list(500).join(), 'text', 'in', list(500)],
+  ])('reads %s (%s, %s)', (text, type, operator, value) => {
+    expect(readValue(text, { type }, operator)).toEqual({ value });
+  });
+
+  it.each<[string, ValueType, Operator, object | undefined]>([
+    ['1', 'uuid', 'isnull', bool],
+    ['TRUE', 'boolean', 'eq', bool],
+    ['x', 'uuid', 'eq', undefined],
+    ['300.1.1.1', 'address', 'eq', undefined],
+    ['ab', 'text', 'like', { min: 3, unit: 'characters' }],
+    ['😀'.repeat(257), 'text', 'eq', long],
+    ['a'.repeat(257), 'text', 'eq', long],
+    ['a\0', 'text', 'eq', undefined],
+    ['\ud800', 'text', 'eq', undefined],
+    ['a,,b', 'text', 'in', undefined],
+    ['a,b\0', 'text', 'in', undefined],
+    [list(501).join(), 'text', 'in', { max: 500, unit: 'values' }],
+  ])('rejects %j (%s, %s)', (text, type, operator, params) => {
+    const detail: unknown = expect.any(String);
+    const fault = { code: 'parameter.malformed', detail, ...(params && { params }) };
+    expect(readValue(text, { type }, operator)).toEqual(fault);
+  });
+
+  it('is one of the values of its field', () => {
+    const rules = { type: 'text', values: ['on', 'off'] } as const;
+    expect(readValue('off', rules)).toEqual({ value: 'off' });
+    expect(readValue('of', rules)).toMatchObject({ params: { allowed: ['on', 'off'] } });
   });
 });

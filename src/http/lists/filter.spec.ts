@@ -1,6 +1,7 @@
 import type { FieldError } from '../errors/app-error';
-import { type FilterSpec, parseFilter } from './filter';
+import { type FilterSpec, operatorsOf, parameterName, parseConditions, parseFilter } from './filter';
 import { escapeLike, filterSql, type FilterSql, type Reach } from './filter.sql';
+import type { Operator } from './filter-value';
 import { sql } from './sql';
 
 const reach: Reach = (condition) => sql`t.id in (select id from b where ${condition})`;
@@ -13,7 +14,9 @@ const spec: FilterSpec = {
     at: { type: 'time', nullable: true, meaning: 'time' },
     id: { type: 'uuid', meaning: 'id' },
     ip: { type: 'address', meaning: 'address' },
+    role: { type: 'text', operators: ['in'], meaning: 'role' },
   },
+  specials: { q: { pattern: /^[a-z]+$/, fault: { code: 'q.malformed', detail: '' }, meaning: 'q', example: 'a' } },
   attributes: true,
 };
 const filter: FilterSql = {
@@ -115,9 +118,57 @@ describe('the filter grammar', () => {
     expect(parse(query as Record<string, string>).errors).toEqual([expect.objectContaining({ parameter })]);
   });
 
-  it('rejects more than 3 attributes', () => {
-    expect(
-      parse({ 'attributes.a': '1', 'attributes.b': '1', 'attributes.c': '1', 'attributes.d': '1' }).errors,
-    ).toHaveLength(1);
+  it('rejects more than 3 attributes, besides other conditions', () => {
+    const three = { 'attributes.a': '1', 'attributes.b_-9': '1', 'attributes.c': '1', name: 'x' };
+    expect(parse(three).errors).toEqual([]);
+    const fault = { code: 'parameter.too_many', detail: 'must have at most 3 items', params: { max: 3 } };
+    expect(parse({ ...three, 'attributes.d': '1' }).errors).toEqual([{ parameter: 'attributes', ...fault }]);
+  });
+
+  it.each<[string, Operator[]]>([
+    ['name', ['eq', 'ne', 'in', 'like']],
+    ['phone', ['eq', 'ne', 'in', 'isnull', 'like']],
+    ['state', ['eq', 'ne', 'in']],
+    ['at', ['eq', 'ne', 'in', 'gt', 'gte', 'lt', 'lte', 'isnull']],
+    ['id', ['eq', 'ne', 'in']],
+    ['role', ['in']],
+  ])('accepts for %s the operators %j and no others', (name, operators) => {
+    const field = spec.fields[name];
+    expect(field && operatorsOf(field)).toEqual(operators);
+    for (const operator of ['eq', 'ne', 'in', 'gt', 'gte', 'lt', 'lte', 'isnull', 'like'] as const) {
+      const parameter = parameterName(name, operator);
+      const isUnknown = parse({ [parameter]: '\0' }).errors[0]?.code === 'parameter.unknown';
+      expect([parameter, isUnknown]).toEqual([parameter, !operators.includes(operator)]);
+    }
+  });
+
+  it('returns conditions on fields, attributes and special parameters', () => {
+    const query = { at_gte: '2026-01-01T00:00:00Z', 'attributes.a': 'x', q: 'ada' };
+    expect(parseConditions(query, spec)).toEqual([
+      { kind: 'field', field: 'at', operator: 'gte', value: new Date('2026-01-01') },
+      { kind: 'attribute', key: 'a', value: 'x' },
+      { kind: 'special', name: 'q', value: 'ada' },
+    ]);
+  });
+
+  it.each([
+    ['name', ['a', 'b'], 'parameter.malformed'],
+    ['nmae_in', 'a', 'parameter.unknown'],
+    ['at', 'x', 'parameter.malformed'],
+    ['q', 'x'.repeat(257), 'parameter.malformed'],
+    ['q', 'ADA', 'q.malformed'],
+    ['attributes.a', '\0', 'parameter.malformed'],
+    [`attributes.${'a'.repeat(65)}`, 'x', 'parameter.unknown'],
+    ['x.attributes.a', 'x', 'parameter.unknown'],
+  ])('rejects %s=%j as %s', (parameter, value, code) => {
+    const errors = [expect.objectContaining({ parameter, code })];
+    expect(parse({ [parameter]: value }).errors).toEqual(errors);
+    expect(() => parseConditions({ [parameter]: value }, spec)).toThrow(
+      expect.objectContaining({ code: 'request.invalid', extras: { errors } }) as Error,
+    );
+  });
+
+  it('rejects attributes if the list has none', () => {
+    expect(() => parseConditions({ 'attributes.a': 'x' }, { fields: {} })).toThrow('request.invalid');
   });
 });

@@ -78,7 +78,7 @@ export function parseListQuery(query: RawQuery, spec: ListSpec, owner: string, c
   const cursor = read.text('cursor', cursorMax);
   if (page !== undefined && cursor !== undefined) errors.push({ parameter: 'page', ...conflictWith('cursor') });
   if (errors.length > 0) throw invalid(...errors);
-  if (page !== undefined && page * per_page > depthMax) throw new AppError('page.too_deep');
+  if ((page ?? 0) * per_page > depthMax) throw new AppError('page.too_deep');
   const context = JSON.stringify([spec.name, owner, orderBy, descending, Object.entries(filters).sort()]);
   const after = cursor === undefined ? undefined : cursors.decode(cursor, context);
   const cursorAfter = (last: CursorPosition) => cursors.encode(last, context);

@@ -63,6 +63,21 @@ describe('the query of a bulk change', () => {
     expect(faultOf(query)?.[0]).toBe('request.invalid');
   });
 
+  it.each([
+    ['expected=1e3', 'expected', 'parameter.malformed', { min: 0, max: 999_999_999 }],
+    ['confirm_token=', 'confirm_token', 'parameter.malformed', undefined],
+    ['dry_run=true&confirm_token=a', 'confirm_token', 'parameter.conflict', { parameter: 'dry_run' }],
+    ['everyone=true&carrier_id=c1', 'everyone', 'parameter.conflict', { parameter: 'carrier_id' }],
+  ])('returns the fault of %s', (query, parameter, code, params) => {
+    const error: object = expect.objectContaining({ parameter, code, ...(params && { params }) });
+    const rejection = expect.objectContaining({ extras: { errors: [error] } });
+    expect(() => parseBulkQuery(decodeQuery(query))).toThrow(rejection as Error);
+  });
+
+  it('accepts the largest options', () => {
+    expect(faultOf(`carrier_id=c1&expected=999999999&confirm_token=${'a'.repeat(512)}`)).toBeNull();
+  });
+
   it('returns the filters as they were sent, and the options', () => {
     expect(parseBulkQuery(decodeQuery('carrier_id=c1&expected=3&confirm_token=a'))).toMatchObject({
       filters: { carrier_id: 'c1' },

@@ -14,7 +14,7 @@ describe('confirm tokens', () => {
   const token = tokens.mint(confirmation, previewed);
   const rejection = expect.objectContaining({
     code: 'request.invalid',
-    extras: { errors: [expect.objectContaining({ parameter: 'confirm_token' })] },
+    extras: { errors: [expect.objectContaining({ parameter: 'confirm_token', code: 'parameter.malformed' })] },
   });
 
   it('returns the confirmation to the same request, with keys in any order', () => {

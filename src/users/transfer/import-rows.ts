@@ -1,5 +1,5 @@
 import type { Actor } from '../../access/actor';
-import { mayGiveScope, mayReach } from '../../access/scope';
+import { mayReach } from '../../access/scope';
 import type { FieldError } from '../../http/errors/app-error';
 import { checkFields, fieldsOf } from '../../http/fields/field-rules';
 import { newId } from '../../platform/random';
@@ -97,12 +97,11 @@ export function isMd5(hash: unknown): hash is string {
 }
 
 function permissionFaults(actor: Actor, grants: Grants, row: ImportRow): FieldError[] {
-  const { user_type, carrier_id = null, carrier_scope = null, password_hash = null } = row;
+  const { user_type, carrier_id = null, password_hash = null } = row;
   const faults: FieldError[] = [];
+  // Only an actor without `carrier_scope` reaches System Users, and may give any scope.
   if (!mayReach(actor, { user_type, carrier_id }))
     faults.push({ pointer: '/carrier_id', code: 'access.denied', detail: 'is outside your scope' });
-  else if (user_type === 'system' && !mayGiveScope(actor, carrier_scope))
-    faults.push({ pointer: '/carrier_scope', code: 'access.grant_exceeds_own', detail: 'exceeds your own scope' });
   const roles = roleFault(grants, row);
   if (roles !== null) faults.push(roles);
   // The cost of each rejected login grows with these hashes, for users of other carriers too (L21).

@@ -1,6 +1,14 @@
+import { hashToken } from '../../../platform/random';
 import { hashRecoveryCode, mintRecoveryCodes } from './recovery-codes';
 
-const [code = ''] = mintRecoveryCodes();
+const codes = mintRecoveryCodes();
+const [code = ''] = codes;
+
+it('mints ten different codes in groups of four characters', () => {
+  expect(codes.filter((one) => /^([A-Z2-7]{4}-){5}[A-Z2-7]{4}$/.test(one))).toHaveLength(10);
+  expect(new Set(codes).size).toBe(10);
+  expect(hashRecoveryCode(code)).toEqual(hashToken(code.replaceAll('-', '')));
+});
 
 it.each([
   ['lower case', code.toLowerCase()],

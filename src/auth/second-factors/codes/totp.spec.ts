@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Secret, TOTP } from 'otpauth';
-import { matchingStep } from './totp';
+import { describeTotp, matchingStep } from './totp';
 
 const step = 59_000_000;
 const secret = randomBytes(20);
@@ -23,3 +23,9 @@ it.each(['12345', '1234567', '123 456', ' 123456', '１２３４５６', '١٢٣
   'rejects the code %j',
   (code) => expect(matchingStep(secret, code, step)).toBeNull(),
 );
+
+it('describes a secret to an authenticator app', () => {
+  const { base32 } = new Secret({ buffer: Uint8Array.from(secret).buffer });
+  const uri = `otpauth://totp/Carrier:ada?issuer=Carrier&secret=${base32}&algorithm=SHA1&digits=6&period=30`;
+  expect(describeTotp(secret, 'Carrier', 'ada')).toEqual({ secret: base32, otpauth_uri: uri });
+});

@@ -47,4 +47,5 @@ it('accepts challenges of the previous secret, and no others', () => {
   const rotating = new PasskeyChallenges({ APP_SECRET, APP_SECRET_PREVIOUS: other });
   expect(rotating.open(challenge, use)).not.toBeNull();
   expect(rotating.open(challenges.sign(use), use)).not.toBeNull();
+  expect(rotating.open('e30.AAAA', use)).toBeNull();
 });

@@ -13,6 +13,26 @@ describe('cells of a CSV file', () => {
     expect(readCell(cell, 'list')).toEqual(items);
   });
 
+  it.each<[string, Parameters<typeof readCell>[1], unknown]>([
+    ...['true', 'TRUE'].map((cell) => [cell, 'boolean', true] as never),
+    ...['false', 'False'].map((cell) => [cell, 'boolean', false] as never),
+    ...['yes', "'true", 'xtrue', 'truex', 'xfalse', 'falsex'].map((cell) => [cell, 'boolean', cell] as never),
+    ['{"a":1}', 'json', { a: 1 }],
+    ['{"a"', 'json', undefined],
+    ['["a"', 'text', '["a"'],
+    [' ["a"]', 'list', ['a']],
+    ['a;b', 'text', 'a;b'],
+    ["'=a", 'code', '=a'],
+    ["''=a", 'text', "'=a"],
+    ["x'=a", 'text', "x'=a"],
+    ["a;'=b\t'+c", 'text', 'a;=b\t+c'],
+    ['a;\'"=b', 'text', 'a;"=b'],
+    ["a;''=b", 'text', "a;'=b"],
+    ["a'=b;'b;'b=", 'text', "a'=b;'b;'b="],
+  ])('reads %j as %s', (cell, form, value) => {
+    expect(readCell(cell, form)).toEqual(value);
+  });
+
   it.each([
     [[], '[]'],
     [['a'], 'a'],

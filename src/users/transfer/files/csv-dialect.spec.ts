@@ -18,6 +18,9 @@ describe('the dialect of a CSV file', () => {
   it.each([
     ['sep=;\r\na,b;c\r\n1;2\r\n', { delimiter: ';', record_delimiter: ['\r\n', '\n'], header_line: 2 }],
     ['a\tb\r1\t2\r', { delimiter: '\t', record_delimiter: ['\r\n', '\r'], header_line: 1 }],
+    ['a;b\r1;2', { delimiter: ';', record_delimiter: ['\r\n', '\r'], header_line: 1 }],
+    ['a\nb\n', { delimiter: ',', record_delimiter: ['\r\n', '\n'], header_line: 1 }],
+    ['a,sep=;\n1\n', { delimiter: ',', record_delimiter: ['\r\n', '\n'], header_line: 1 }],
     ['a,b\n1,2\n', { delimiter: ',', record_delimiter: ['\r\n', '\n'], header_line: 1 }],
   ])('of %j does not depend on the pieces', async (text, dialect) => {
     for (const length of [1, 2, 3, text.length]) {
@@ -27,5 +30,24 @@ describe('the dialect of a CSV file', () => {
       for await (const piece of texts) rest += piece;
       expect(text.endsWith(rest) && rest.startsWith('a')).toBe(true);
     }
+  });
+
+  it.each([
+    [['a\n', '1\n', '2\n', '3\n'], 9, 2],
+    [['a\r', '\nb\r', '\nc\r', 'd'], 9, 3],
+    [['aaaa', 'b', 'c', 'd'], 4, 2],
+  ])('is detected in the first lines of %j, and the file is closed', async (pieces, max, read) => {
+    const seen = { pieces: 0, isClosed: false };
+    async function* file(): AsyncGenerator<string> {
+      try {
+        for (const piece of pieces) yield await Promise.resolve((seen.pieces++, piece));
+      } finally {
+        seen.isClosed = true;
+      }
+    }
+    const { texts } = await detectDialect(file(), max);
+    expect(seen).toEqual({ pieces: read, isClosed: false });
+    for await (const text of texts) if (text !== '') break;
+    expect(seen).toEqual({ pieces: read, isClosed: true });
   });
 });

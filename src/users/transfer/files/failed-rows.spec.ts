@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { cellsOf, toFailedRow } from './failed-rows';
+import { addFailed, cellsOf, emptySummary, toFailedRow } from './failed-rows';
 
 describe('failed rows', () => {
   const md5 = createHash('md5').update('canary').digest('hex');
@@ -48,5 +48,37 @@ describe('failed rows', () => {
   it('keep texts that are no hash', () => {
     const values = { name: 'jane', last_name: '$5 Jane', job_title: md5.slice(1), user_id: 'x', roles: ['a', 'b'] };
     expect(cellsOf(values)).toEqual({ ...values, roles: 'a;b' });
+  });
+
+  const many = (count: number, name: string) => Array.from({ length: count }, (_, at) => `${name}${at}@b`);
+  it.each<[Record<string, unknown> | undefined, string[]]>([
+    [undefined, []],
+    [{}, []],
+    [{ phone: '+43 100 200' }, ['+43100200']],
+    [{ name: 'x'.repeat(320) }, ['x'.repeat(320)]],
+    [{ name: 'x'.repeat(321) }, []],
+    [{ email: '@a b@ a@ ' }, []],
+    [{ email: 'a@b..' }, ['a@b']],
+    [{ email: `${'x'.repeat(70)}@b` }, [`${'x'.repeat(64)}@b`]],
+    [{ email: `a@${'b'.repeat(300)}` }, [`a@${'b'.repeat(255)}`]],
+    [{ email: many(20, 'a').join() }, many(20, 'a')],
+    [{ email: many(15, 'a').join(), last_name: many(15, 'b').join() }, [...many(15, 'a'), ...many(5, 'b')]],
+  ])('are found by the identities of %j', (values, identities) => {
+    expect(toFailedRow({ line: 2, size: 0, ...(values && { values }) }, []).identities).toEqual(identities);
+  });
+
+  it('keep cells for correction, except a password', () => {
+    const values = { must_change_password: true, password_hash: 'x', password: 'x', name: null };
+    expect(cellsOf(values)).toEqual({ must_change_password: 'true', password_hash: '(removed)' });
+    expect(cellsOf(undefined)).toBeNull();
+    expect(toFailedRow({ line: 2, size: 0, values, cells: { name: 'a' } }, []).cells).toEqual({ name: 'a' });
+  });
+
+  it('are counted by reason, and the first 100 are listed', () => {
+    const row = (code: string, line: number) => toFailedRow({ line, size: 0 }, [{ pointer: '', code, detail: '' }]);
+    const rows = Array.from({ length: 101 }, (_, at) => row(at < 2 ? 'a' : 'b', at));
+    const { skipped, ...counts } = addFailed(addFailed(emptySummary(), rows.slice(0, 1)), rows.slice(1));
+    expect(counts).toEqual({ skipped_count: 101, skipped_reasons: { a: 2, b: 99 } });
+    expect(skipped.map(({ line }) => line)).toEqual(Array.from({ length: 100 }, (_, at) => at));
   });
 });

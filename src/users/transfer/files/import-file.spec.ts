@@ -25,19 +25,6 @@ describe('files of an import', () => {
     expect(turns).toBeGreaterThan(8);
   });
 
-  it.each([
-    ['true', true],
-    ['TRUE', true],
-    ['False', false],
-    ['yes', 'yes'],
-    ["'true", "'true"],
-  ])('csv: reads %s, as a spreadsheet saves it, as %p', async (cell, must_change_password) => {
-    const file = fileOf('csv', `name,must_change_password\nx,${cell}\n`);
-    const read = [];
-    for await (const line of readFile(file)) read.push(line.values);
-    expect(read).toEqual([{ name: 'x', must_change_password }]);
-  });
-
   const dialects: [string, string][] = [
     ['comma and CRLF', 'name,roles,first_name\r\na,x;y,"1\n2,""3"\r\nb,,\r\n'],
     ['semicolon and LF', 'name;roles;first_name\na;"x;y";"1\n2,""3"\nb;;\n'],
@@ -99,7 +86,7 @@ describe('files of an import', () => {
   it('csv: rejects a header with more than 200 columns, and names 20 wrong ones of fewer (H30)', async () => {
     const read = (count: number) => readFile(fileOf('csv', `${'a,'.repeat(count - 1)}a\n`)).next();
     await expect(read(201)).rejects.toMatchObject({
-      extras: { errors: [{ detail: 'line 1: must have at most 200 columns' }] },
+      extras: { errors: [{ params: { line: 1, max: 200, unit: 'columns' } }] },
     });
     await expect(read(200)).rejects.toMatchObject({ extras: { members: { errors_omitted: 180 } } });
   });
@@ -109,37 +96,85 @@ describe('files of an import', () => {
     ['a/b', '/a~1b'],
     ['é'.repeat(200), `/${'é'.repeat(64)}`],
     ['evil\u202ename', ''],
+    [',email', ''],
     ['\0', ''],
   ])('csv: names the start of an unknown column %j, unless it has invisible characters', async (column, pointer) => {
     const read = readFile(fileOf('csv', `name,${column}\n`)).next();
     await expect(read).rejects.toMatchObject({ extras: { errors: [{ pointer, code: 'field.unknown' }] } });
   });
 
-  const header = 'user_type,name,email,carrier_id';
-  it.each([
-    ['line 1: must have a header line', ''],
-    ['line 1, column 2: is not a column of an import', 'user_type,nmae\r\nx,y'],
-    ['line 1: must not repeat the column', 'name,name\r\nx,y'],
-    ['line 2: must not have a quote within a cell without quotes', `${header}\r\ncarrier,a"b,c,d\r\n`],
-    ['line 3: must close each quote', `${header}\r\ncarrier,ok-1,ok-1@example.com,c1\r\ncarrier,"open`],
-    ['line 2: must have rows of at most 131072 characters', `${header}\r\ncarrier,${'x'.repeat(140_000)},c,d\r\n`],
-  ])('csv: rejects an unreadable file: %s', async (detail, text) => {
+  const tooLong = { max: 131_072, unit: 'characters' };
+  const long = 'x'.repeat(131_073);
+  it.each<[string, 'csv' | 'ndjson', string, object, string?]>([
+    ['line 1: must have a header line', 'csv', '', { line: 1 }],
+    ['line 1: must have a header line', 'csv', ',\n', { line: 1 }],
+    ['line 1, column 2: is not a column of an import', 'csv', 'name,nmae\r\nx,y', { line: 1, column: 2 }, '/nmae'],
+    ['line 1: must not repeat the column', 'csv', 'name,name\r\nx,y', { line: 1 }, '/name'],
+    ['line 2: must not have a quote within a cell without quotes', 'csv', 'name\r\na"b\r\n', { line: 2 }],
+    ['line 3: must close each quote', 'csv', 'name\r\nok\r\n"open', { line: 3 }],
+    [
+      'line 2: must have rows of at most 131072 characters',
+      'csv',
+      `name\n${long.repeat(2)}\n`,
+      { line: 2, ...tooLong },
+    ],
+    ['line 2: must have lines of at most 131072 characters', 'ndjson', `\n${long}`, { line: 2, ...tooLong }],
+    ['line 2: must have lines of at most 131072 characters', 'ndjson', `\n${long}\n`, { line: 2, ...tooLong }],
+    ['must be UTF-8', 'ndjson', '\ufffd', {}],
+  ])('rejects an unreadable file: %s (%s)', async (detail, format, text, params, pointer = '') => {
+    const bytes = Buffer.from(text === '\ufffd' ? [0xff] : Buffer.from(text));
     const read = async () => {
-      for await (const line of readFile(fileOf('csv', text))) expect(line.faults ?? []).toEqual([]);
+      const file = new UploadedFile(format, Readable.from([bytes], { objectMode: false }), Infinity);
+      for await (const line of readFile(file)) expect(line.faults ?? []).toEqual([]);
     };
-    await expect(read()).rejects.toMatchObject({ code: 'request.invalid', extras: { errors: [{ detail }] } });
+    const code = detail.endsWith('of an import') ? 'field.unknown' : 'field.malformed';
+    const error = { pointer, code, detail, ...(text !== '\ufffd' && { params }) };
+    await expect(read()).rejects.toMatchObject({ code: 'request.invalid', extras: { errors: [error] } });
   });
 
-  it('csv: names each cell of a row that cannot be read', async () => {
-    const text = 'name,roles,attributes,last_name\na,"[""x""",{b},c\0\n';
-    const { value } = await readFile(fileOf('csv', text)).next();
-    expect(value).toMatchObject({
-      line: 2,
-      faults: [
-        { pointer: '/roles', detail: 'must be JSON' },
-        { pointer: '/attributes', detail: 'must be JSON' },
-        { pointer: '/last_name', detail: 'must not contain NUL' },
-      ],
-    });
+  it.each([
+    ['ECONNRESET', 'request.invalid'],
+    ['EIO', 'EIO'],
+  ])('rejects an upload that ends with %s as %s', async (code, thrown) => {
+    const failed = Readable.from(
+      (function* () {
+        yield Buffer.from('{}');
+        throw Object.assign(new Error('lost'), { code });
+      })(),
+    );
+    const read = readFile(new UploadedFile('ndjson', failed, Infinity)).next();
+    await expect(read).rejects.toMatchObject({ code: thrown });
+  });
+
+  it('ndjson: returns the rows with their lines and sizes, and a fault for a line that is no object', async () => {
+    const read = [];
+    const longest = `{"a":"${'x'.repeat(131_072 - 8)}"}`;
+    for await (const line of readFile(fileOf('ndjson', `{"a":1}\n \n[]\n{\n${longest}\n{"b":2}`))) read.push(line);
+    const fault = { pointer: '', code: 'field.malformed', detail: 'must be a JSON object' };
+    expect(read).toEqual([
+      { line: 1, values: { a: 1 }, size: 7 },
+      { line: 3, faults: [expect.anything()], size: 100 },
+      { line: 4, faults: [fault], size: 100 },
+      { line: 5, values: { a: expect.any(String) }, size: 131_072 },
+      { line: 6, values: { b: 2 }, size: 7 },
+    ]);
+  });
+
+  it('csv: returns the size of a row, and names each cell and each row that cannot be read', async () => {
+    const read = [];
+    const text = 'name,roles,attributes,last_name\na,"[""x""",{b},c\0\nb,,,,e\nccc\n';
+    for await (const line of readFile(fileOf('csv', text))) read.push(line);
+    const code = 'field.malformed';
+    const faults = [
+      { pointer: '/roles', code, detail: 'must be JSON' },
+      { pointer: '/attributes', code, detail: 'must be JSON' },
+      { pointer: '/last_name', code, detail: 'must not contain NUL' },
+    ];
+    const cells = { pointer: '', code, detail: 'must have at most 4 cells', params: { max: 4, unit: 'cells' } };
+    expect(read).toEqual([
+      { line: 2, values: { name: 'a', roles: '["x"', attributes: '{b}', last_name: 'c\0' }, faults, size: 38 },
+      { line: 3, faults: [cells], size: 100 },
+      { line: 4, values: { name: 'ccc' }, faults: [], size: 7 },
+    ]);
   });
 });
