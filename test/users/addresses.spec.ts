@@ -187,9 +187,9 @@ describe('e-mail addresses of users', () => {
 
     it('is rejected after 24 hours (E5)', async () => {
       const token = await proposed();
-      const hours = 'select round(extract(epoch from expires_at - requested_at) / 3600)::integer as hours';
+      const hours = 'select distinct round(extract(epoch from expires_at - requested_at) / 3600)::integer as hours';
       const lifetime = await service.rows(`${hours} from one_time_tokens where user_id = $1`, [user.user_id]);
-      expect(lifetime).toContainEqual({ hours: 24 });
+      expect(lifetime).toEqual([{ hours: 24 }]);
       const expire = (at: string) =>
         service.rows(`update one_time_tokens set expires_at = now() + $1::interval where user_id = $2`, [
           ...[at, user.user_id],
