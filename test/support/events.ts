@@ -1,5 +1,4 @@
 import type { Pool } from 'pg';
-import type { TestService } from './service';
 import { eventCatalogue, type EventDefinition, type EventType, targetOf } from '../../src/audit/event-catalogue';
 
 /** Fails if a recorded event, its target or a key of its changes is not in the event catalogue. */
@@ -21,7 +20,7 @@ export async function assertCatalogued(sql: Pool): Promise<void> {
 
 /** Returns the changes in the events of a type about a target, the oldest first. */
 export async function changesOf(
-  service: Pick<TestService, 'rows'>,
+  service: { rows: <Row>(text: string, values: unknown[]) => Promise<Row[]> },
   event_type: string,
   target_id: string,
 ): Promise<Record<string, unknown>[]> {
