@@ -80,6 +80,11 @@ describe('a login that is read', () => {
       await read();
       await read({ ...record, session_id: 'another session' });
       expect([isCached(), isCached('another session')]).toEqual([true, true]);
+      // Replaces one of the two logins of the user.
+      const again = logins.read(session_id, user_id);
+      await new Promise(setImmediate);
+      respond(record);
+      await again;
       handlers.get(channel)?.(payload);
       expect([isCached(), isCached('another session')]).toEqual([cached, cached]);
     },
