@@ -20,10 +20,11 @@ const metricsToken = 'metrics-token-0123456789-abcdefghijklmn';
 /** Maximum number of logins per address and minute. */
 const limit = 8;
 
-/** A client whose sequential requests use one connection, which belongs to one worker. */
+/** A client with one connection, which belongs to one worker. Parallel requests wait for it. */
 class Connection extends Client {
   constructor(private readonly service: ServiceProcess) {
     super('');
+    this.agent.maxSockets = 1;
   }
 
   get url(): string {
