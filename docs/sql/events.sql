@@ -12,7 +12,8 @@ from (
     id, carrier_id, changes,
     null::integer as version
   from jsonb_to_recordset($9::jsonb) as row (id uuid, carrier_id text, changes jsonb)
-) target;
+) target
+cross join pg_notify('changes_added', '');
 
 -- list(limited, { ip: '192.0.2.0/24', occurred_at_gt: '2026-11-01T00:00:00Z', count: 'exact' })
 with page as materialized (

@@ -147,7 +147,8 @@ from (
     '{"must_change_password": {"before": false, "after": true}}'::jsonb as changes,
     version
   from demanded
-) target;
+) target
+cross join pg_notify('changes_added', '');
 
 -- noteLock(user_id, 2027-01-01T00:00:00.000Z)
 update users

@@ -80,6 +80,7 @@ with imported as materialized (
         null::integer as version
       from created
     ) target
+    cross join pg_notify('changes_added', '')
   )
 select line from made;
 

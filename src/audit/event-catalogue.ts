@@ -1,3 +1,5 @@
+import { namedEnum } from '../platform/named-enum';
+
 /** Fields of a user that describe the person. */
 const profile = [
   'name',
@@ -145,6 +147,27 @@ export function targetOf(event_type: EventType): TargetType {
   const [subject = ''] = event_type.split('.');
   return ['mail', 'factor', 'password'].includes(subject) ? 'user' : (subject as TargetType);
 }
+
+/** Kinds of targets in the change feed. The index `events_changes_idx` names them too. */
+export const changedTargets = namedEnum('ChangedTarget', ['user', 'session', 'role', 'key'], 'CHANGED');
+
+/** Events without a target: they report about many users, and no user changes. */
+const reports: EventType[] = ['user.exported', 'user.import_previewed'];
+
+/** Types of the events in the change feed. */
+export const changeTypes: EventType[] = (Object.keys(eventCatalogue) as EventType[]).filter(
+  (type) => (changedTargets as readonly string[]).includes(targetOf(type)) && !reports.includes(type),
+);
+
+/** Fields of users whose new values the change feed can contain. */
+export const feedFields: readonly string[] = [
+  ...profile.filter((field) => field !== 'attributes'),
+  ...rights,
+  'user_type',
+  'carrier_id',
+  'email_pending',
+  'deleted_at',
+];
 
 /** Returns the keys of `changes` that a purge keeps, each as `event_type/key`. */
 export function impersonalKeys(): string[] {

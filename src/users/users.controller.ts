@@ -12,16 +12,16 @@ import { Endpoint } from '../http/endpoint.decorator';
 import { PathId } from '../http/fields/path-id.decorator';
 import { readBoolean } from '../http/lists/boolean-parameter';
 import type { RawQuery } from '../http/lists/filter';
-import type { Page } from '../http/lists/page';
 import { listParameters } from '../http/lists/parameters';
 import type { Answered } from '../platform/times';
+import { changesCursorHeader } from '../audit/changes/changes.dto';
 import { Idempotent } from '../http/idempotency/idempotent.decorator';
 import { ConflictLimitInterceptor } from './changes/conflict-limit.interceptor';
 import { UserCreationService } from './user-creation.service';
 import { userFieldsWith } from './user-fields';
 import { deletedUserFields, deletedUserList, parseUserListQuery, type UserListQuery } from './user-list';
-import { ChangeUserRequest, CreateUserRequest, ListedUserResponse, UserListResponse, UserResponse } from './users.dto';
-import { UsersService } from './users.service';
+import { ChangeUserRequest, CreateUserRequest, UserListResponse, UserResponse } from './users.dto';
+import { type UserPage, UsersService } from './users.service';
 
 const selfFields = userFieldsWith('self_changeable')
   .map((field) => `\`${field}\``)
@@ -84,13 +84,16 @@ export class UsersController {
       'Filters are joined by AND; an operator is a suffix of the field. ' +
       '`attributes.<key>` compares the text of a top-level attribute for equality (at most 3). ' +
       'It has no operators: a suffix is part of the key.',
-    answer: { status: 200, type: UserListResponse, description: 'One page of users' },
+    answer: { status: 200, type: UserListResponse, description: 'One page of users', headers: changesCursorHeader },
   })
-  listUsers(
+  async listUsers(
     @CurrentActor() actor: Actor,
     @ParsedQuery(parseUserListQuery, listedUsers, pagingErrors) query: UserListQuery,
-  ): Promise<Page<Answered<ListedUserResponse>>> {
-    return this.users.list(actor, query);
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<UserPage> {
+    const page = await this.users.list(actor, query);
+    void reply.header('changes-cursor', page.changes_cursor);
+    return page;
   }
 
   /** Get one user */

@@ -256,6 +256,11 @@ export class ListedUserResponse extends IntersectionType(
 export class UserListResponse extends PageResponse {
   /** newest first unless sorted otherwise */
   items!: ListedUserResponse[];
+  /**
+   * value of `after` for `GET /change/list`, taken before the page was read: the feed continues
+   * with the changes that the page lacks @example WyI5MTQiLCIwMTkyIl0.mZ4kTq1v
+   */
+  changes_cursor!: string;
 }
 
 /** A row of `users` with its computed columns. */

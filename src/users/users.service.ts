@@ -8,6 +8,7 @@ import type { ListQuery } from '../http/lists/list-query';
 import type { Page } from '../http/lists/page';
 import type { Answered } from '../platform/times';
 import { EventsService } from '../audit/events.service';
+import { ChangesService } from '../audit/changes/changes.service';
 import type { Changes } from '../audit/event.entity';
 import { RolesService } from '../access/roles/roles.service';
 import type { CarrierResponse } from './carriers.dto';
@@ -23,6 +24,10 @@ import { UsersRepository } from './users.repository';
 
 const minimal = (user: Answered<UserResponse>) =>
   Object.fromEntries(deletedUserFields.map((field) => [field, user[field]])) as unknown as Answered<ListedUserResponse>;
+
+/** A page of users, with the cursor of the changes after it. */
+export type UserPage = Page<Answered<ListedUserResponse>> & { changes_cursor: string };
+
 const selfFields: string[] = userFieldsWith('self_changeable');
 
 /** Lists users, and reads and changes them one at a time. */
@@ -36,6 +41,7 @@ export class UsersService {
     private readonly events: EventsService,
     private readonly purges: UserPurgeService,
     private readonly carriers: CarriersRepository,
+    private readonly feed: ChangesService,
   ) {}
 
   /** Returns a user within the actor's scope. @throws user.not_found */
@@ -46,11 +52,12 @@ export class UsersService {
   }
 
   /** Returns one page of the users within the actor's scope. */
-  async list(actor: Actor, query: UserListQuery): Promise<Page<Answered<ListedUserResponse>>> {
+  async list(actor: Actor, query: UserListQuery): Promise<UserPage> {
+    const changes_cursor = await this.feed.cursorForCopy();
     const page = await this.users.list(actor, query);
     const isMinimal = query.deleted && !holds(actor.permissions, 'user:read_deleted');
     const users = page.items.map((user) => toUserResponse(user));
-    return { ...page, items: isMinimal ? users.map(minimal) : users };
+    return { ...page, items: isMinimal ? users.map(minimal) : users, changes_cursor };
   }
 
   /** Returns one page of the carriers within the actor's scope that have users. */

@@ -322,6 +322,7 @@ export function matrixRows(service: TestService): Record<string, MatrixRow> {
         ownOr('200 active true', ({ sees, holds }) => `200 active ${sees && holds('token:introspect')}`),
         ({ body }) => ` active ${body.active}`,
       ),
+      'GET /change/list': own('change:read', call('GET /change/list?per_page=1'), '200'),
       'GET /audit/list': onUsers(
         'audit:read',
         call('GET /audit/list?event_type=user.created&target_id=:user'),

@@ -44,7 +44,7 @@ const forms = ['IntrospectionRequest'];
 /** Names of fields that contain a UUID, besides those that end in `_id`. */
 const uuidFields = ['created_by', 'ended_by', 'revoked_by', 'undo_of', 'undone_by', 'sub', 'sid', 'jti'];
 /** Names that end in `_id` without being a UUID. */
-const textIds = ['carrier_id', 'client_id', 'request_id'];
+const textIds = ['carrier_id', 'client_id', 'request_id', 'ChangeResponse.target_id'];
 
 /** Completes the schemas of the DTO classes, and returns their examples. */
 export function completeSchemas({ schemas }: Components, docstrings: Map<string, string>): Examples {
@@ -55,7 +55,7 @@ export function completeSchemas({ schemas }: Components, docstrings: Map<string,
     // Responses stay open: clients must accept fields that a later version adds.
     if (name.endsWith('Request') && !forms.includes(name)) schema.additionalProperties ??= false;
     for (const [field, property] of Object.entries(schema.properties ?? {})) {
-      completeProperty(field, property);
+      completeProperty(name, field, property);
       property.example ??= examples.ofField(field, property);
     }
     Object.assign(schema, betweenFields[name]);
@@ -63,10 +63,11 @@ export function completeSchemas({ schemas }: Components, docstrings: Map<string,
   return examples;
 }
 
-function completeProperty(field: string, property: Schema): void {
+function completeProperty(schema: string, field: string, property: Schema): void {
   makeIntegers(property);
   const types = [property.type].flat();
-  const isId = uuidFields.includes(field) || (field.endsWith('_id') && !textIds.includes(field));
+  const isText = [field, `${schema}.${field}`].some((name) => textIds.includes(name));
+  const isId = uuidFields.includes(field) || (field.endsWith('_id') && !isText);
   if (isId && types.includes('string')) property.format ??= 'uuid';
 }
 

@@ -204,6 +204,14 @@ export const errorCodes = {
       'to get its response.',
     retry_after_seconds: 2,
   },
+  'change.cursor_expired': {
+    status: 410,
+    title: 'The cursor has expired',
+    meaning:
+      'The cursor of the change feed is older than `CHANGE_DAYS`, or is from another database server. ' +
+      'Changes after it can be missing. Read the list or export of the users again, and continue with its ' +
+      '`changes_cursor`.',
+  },
   'user.version_mismatch': {
     status: 412,
     title: 'The user has changed',

@@ -1,7 +1,8 @@
 import { namedEnum } from '../../platform/named-enum';
-import { AppError, conflictWith, type FieldError, invalid, type Limits, limitFault } from '../errors/app-error';
+import { AppError, conflictWith, type FieldError, invalid } from '../errors/app-error';
 import type { CursorCodec, CursorPosition } from './cursor';
 import { type Condition, type FilterSpec, parseFilter, type RawQuery } from './filter';
+import { cursorMax, ParameterReader } from './parameter-reader';
 
 /** A field that a list can be sorted by. */
 export interface SortField {
@@ -54,8 +55,6 @@ export const perPageDefault = 50;
 export const perPageMax = 500;
 /** Maximum of `page` × `per_page`. */
 export const depthMax = 100_000;
-/** Maximum length of a cursor. */
-export const cursorMax = 1_024;
 
 /**
  * Parses the query parameters of a list.
@@ -83,42 +82,4 @@ export function parseListQuery(query: RawQuery, spec: ListSpec, owner: string, c
   const after = cursor === undefined ? undefined : cursors.decode(cursor, context);
   const cursorAfter = (last: CursorPosition) => cursors.encode(last, context);
   return { conditions, sort: orderBy, descending, per_page, page, after, count, cursorAfter };
-}
-
-/** Reads single parameters and collects their errors. */
-class ParameterReader {
-  constructor(
-    private readonly query: RawQuery,
-    private readonly errors: FieldError[],
-  ) {}
-
-  text(parameter: string, max: number): string | undefined {
-    const value = this.query[parameter];
-    if (value === undefined) return undefined;
-    if (typeof value === 'string' && value !== '' && value.length <= max) return value;
-    const detail = `must be given once, with 1 to ${max} characters`;
-    const params = { min: 1, max, unit: 'characters' };
-    this.errors.push({ parameter, code: 'parameter.malformed', detail, params });
-    return undefined;
-  }
-
-  oneOf(parameter: string, values: readonly string[], fallback: string): string {
-    const value = this.text(parameter, cursorMax);
-    if (value === undefined || values.includes(value)) return value ?? fallback;
-    this.reject(parameter, { allowed: values });
-    return fallback;
-  }
-
-  integer(parameter: string, max: number): number | undefined {
-    const value = this.text(parameter, cursorMax);
-    if (value === undefined) return undefined;
-    const number = Number(value);
-    if (/^[1-9]\d{0,15}$/.test(value) && number <= max) return number;
-    return this.reject(parameter, { min: 1, max });
-  }
-
-  private reject(parameter: string, limits: Limits): undefined {
-    this.errors.push({ parameter, ...limitFault('parameter.malformed', limits) });
-    return undefined;
-  }
 }

@@ -1,6 +1,7 @@
 import { type FilterField, type FilterSpec, operatorsOf, parameterName } from './filter';
 import { likeMin, listMax, type Operator, textMax, type ValueType } from './filter-value';
-import { countModes, cursorMax, depthMax, directions, type ListSpec, perPageDefault, perPageMax } from './list-query';
+import { countModes, depthMax, directions, type ListSpec, perPageDefault, perPageMax } from './list-query';
+import { cursorMax } from './parameter-reader';
 import { namedEnum } from '../../platform/named-enum';
 import { addressForm, patternOf, storableText, timeForm } from '../../platform/text-forms';
 

@@ -129,6 +129,8 @@ function crossFaults(values: Settings): string[] {
     faults.push('LOCKOUT_MAX_SECONDS: must be at least LOCKOUT_FIRST_SECONDS');
   if (values.LOCKOUT_HARD_LIMIT < values.LOCKOUT_THRESHOLD)
     faults.push('LOCKOUT_HARD_LIMIT: must be at least LOCKOUT_THRESHOLD');
+  if (values.AUDIT_DAYS !== 0 && values.CHANGE_DAYS > values.AUDIT_DAYS)
+    faults.push('CHANGE_DAYS: must be at most AUDIT_DAYS');
   if (values.PORT === 0 && values.PUBLIC_URL === undefined) faults.push('PUBLIC_URL: must be set when PORT is 0');
   if (values.METRICS_PORT !== undefined && values.METRICS_PORT === values.PORT)
     faults.push('METRICS_PORT: must differ from PORT');

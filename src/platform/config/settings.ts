@@ -229,6 +229,9 @@ export const settings = z.object({
     'Days after which events of the audit log are hidden, and removed later; ' +
       `0 = never, otherwise at least ${undoDays}, because an undo reads them`,
   ),
+  CHANGE_DAYS: integer(1, 3_650)
+    .default(30)
+    .describe('Days for which cursors of the change feed are valid; at most `AUDIT_DAYS`'),
   OPERATION_DAYS: days(90, undoDays).describe(
     'Days after which finished operations are removed; ' +
       `0 = never, otherwise at least ${undoDays}, because an undo reads them`,

@@ -13,8 +13,15 @@ import { replaceConnections } from './data-source';
 import { Database } from './database';
 import { listenerAge } from './database.metrics';
 
-/** Channels on which triggers announce changes (migration AddNotifications and later ones). */
-export type NotificationChannel = 'user_changed' | 'roles_changed' | 'keys_changed' | 'signing_keys_changed';
+/** Channels on which triggers and the audit log announce changes. */
+export type NotificationChannel =
+  'user_changed' | 'roles_changed' | 'keys_changed' | 'signing_keys_changed' | 'changes_added';
+
+/** A moment at which all transactions with a smaller id than `tx` were finished. */
+export interface Horizon {
+  tx: string;
+  at: Date;
+}
 
 /** Time from the start of a successful probe during which caches may be trusted. */
 const leaseMs = 1_000;
@@ -23,6 +30,8 @@ const probeTimeoutMs = 5_000;
 /** Carries a test message from the pool to the listening connection, once per connection. */
 const testChannel = 'instance_proof';
 const testTimeoutMs = 2_000;
+/** Time of the server, and the id of the oldest transaction that was running then. */
+const horizonSql = 'select pg_snapshot_xmin(pg_current_snapshot())::text as tx, now() as at';
 /** Differs between a primary and its promoted standby. */
 const serverSql = 'select pg_postmaster_start_time()::text as id';
 const reconnectMs = 100;
@@ -48,6 +57,7 @@ export class Notifications implements OnApplicationBootstrap, OnModuleDestroy {
   private renewal = Promise.resolve();
   private readonly probes = new SharedRuns(() => this.sendProbe());
   private trustedUntil = 0;
+  private probed: Horizon | null = null;
   /** time of the last response on the listening connection, at first the start of the process */
   private respondedAt = monotonicMs();
   private timer: NodeJS.Timeout | undefined;
@@ -78,6 +88,11 @@ export class Notifications implements OnApplicationBootstrap, OnModuleDestroy {
   /** Whether all changes up to a moment ago have arrived. Cheap enough for every request. */
   get isCurrent(): boolean {
     return monotonicMs() < this.trustedUntil && this.lease.isHeld;
+  }
+
+  /** Returns a moment of the last second, without a query; null if the last probe failed. */
+  get horizon(): Horizon | null {
+    return this.isCurrent ? this.probed : null;
   }
 
   /**
@@ -222,9 +237,12 @@ export class Notifications implements OnApplicationBootstrap, OnModuleDestroy {
     if (client === null || committer === null) return;
     const startedAt = monotonicMs();
     try {
-      await client.query('select 1');
+      const { rows } = await client.query<Horizon>(horizonSql);
       this.respondedAt = monotonicMs();
-      if (this.client === client && !this.stopped) this.trustedUntil = startedAt + leaseMs;
+      if (this.client === client && !this.stopped) {
+        this.probed = rows[0] ?? null;
+        this.trustedUntil = startedAt + leaseMs;
+      }
       if (this.lease.isDue)
         this.renewal = this.lease.renew(committer).catch((error: Error) => this.lose(client, error));
     } catch (error) {

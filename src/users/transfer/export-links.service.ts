@@ -9,7 +9,7 @@ import { CONFIG, type Config, serviceUrl } from '../../platform/config/config';
 import { JobsService } from '../../platform/jobs/jobs.service';
 import { LiveLoginsService } from '../../auth/tokens/live-logins.service';
 import { ExportLinksRepository } from './export-links.repository';
-import { type ExportedFile, type ParsedExport, parseExport, UsersExportService } from './users-export.service';
+import { type ExportedUsers, type ParsedExport, parseExport, UsersExportService } from './users-export.service';
 import type { ExportLinkResponse } from './users-transfer.dto';
 
 /** Time for a browser to start the download. */
@@ -54,7 +54,7 @@ export class ExportLinksService implements OnModuleInit {
    * @throws export.link_invalid if the link was used, has expired, or its session has ended;
    * access.denied, request.rate_limited, service.overloaded
    */
-  async use(token: string, caller: Caller, gone: AbortSignal): Promise<ExportedFile> {
+  async use(token: string, caller: Caller, gone: AbortSignal): Promise<ExportedUsers> {
     const link = await this.links.take(hashToken(token));
     if (link === null) throw new AppError('export.link_invalid');
     // Read from the database: the link alone does not prove that the session is live.

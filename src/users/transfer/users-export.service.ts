@@ -9,6 +9,7 @@ import { type FieldError, invalid, limitFault } from '../../http/errors/app-erro
 import { readBoolean } from '../../http/lists/boolean-parameter';
 import { type Condition, parseFilter, type RawQuery } from '../../http/lists/filter';
 import type { ListQuery } from '../../http/lists/list-query';
+import { ChangesService } from '../../audit/changes/changes.service';
 import { EventsService } from '../../audit/events.service';
 import type { SkippedRowListResponse } from '../operations/operations.dto';
 import { OperationsService } from '../operations/operations.service';
@@ -26,6 +27,9 @@ export interface ExportedFile {
   /** aborted when the client reads too slowly; the response must then be cut off */
   late: AbortSignal;
 }
+
+/** An exported file of users, with the cursor of the changes after its snapshot. */
+export type ExportedUsers = ExportedFile & { changes_cursor: string };
 
 /** The parsed query of an export. */
 export interface ParsedExport {
@@ -65,6 +69,7 @@ export class UsersExportService {
     private readonly roles: RolesService,
     private readonly events: EventsService,
     private readonly operations: OperationsService,
+    private readonly feed: ChangesService,
   ) {}
 
   /**
@@ -76,13 +81,15 @@ export class UsersExportService {
    * @param gone ends the export and its database query
    * @throws auth.reauthentication_required, request.rate_limited, service.overloaded
    */
-  async export(actor: Actor, query: ParsedExport, gone: AbortSignal): Promise<ExportedFile> {
+  async export(actor: Actor, query: ParsedExport, gone: AbortSignal): Promise<ExportedUsers> {
     const { conditions, format, hashes, sent } = query;
     if (hashes) assertFresh(actor);
     const hashes_unless_roles = hashes ? (await this.roles.grantsOf(actor)).forbidden : null;
     const holder = holderOf(actor);
+    const changes_cursor = await this.feed.cursorForCopy();
     const open = await this.users.open({ holder, scope: actor, conditions, format, hashes_unless_roles }, gone);
-    return this.send(open, 'users', format, format === 'csv' ? Object.keys(transferColumns) : null, () => {
+    const columns = format === 'csv' ? Object.keys(transferColumns) : null;
+    const file = await this.send(open, 'users', format, columns, () => {
       // The event contains the filter parameters without their values, which may be personal.
       const changes = {
         count: { after: open.count },
@@ -96,6 +103,7 @@ export class UsersExportService {
       };
       return this.events.record(actor, 'user.exported', { type: 'user', carrier_id: actor.carrier_id }, changes);
     });
+    return { ...file, changes_cursor };
   }
 
   /**

@@ -7,14 +7,17 @@ import {
   Param,
   Post,
   Query,
+  Res,
   StreamableFile,
   UseInterceptors,
 } from '@nestjs/common';
 import { ApiBody, ApiConsumes, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
 import type { Actor, Caller } from '../../access/actor';
 import { Allow, Public } from '../../access/allow.decorator';
 import { CurrentActor, CurrentCaller } from '../../access/caller.decorator';
 import { ListQuery, ParsedQuery } from '../../access/list-query.decorator';
+import { changesCursorHeader } from '../../audit/changes/changes.dto';
 import { LongWork } from '../../access/long-work.decorator';
 import { ClientGone } from '../../http/client-gone.decorator';
 import { Endpoint } from '../../http/endpoint.decorator';
@@ -31,7 +34,13 @@ import { readerOf } from '../operations/operations.service';
 import { skippedRowList } from '../operations/operation-list';
 import { userFilter } from '../user-list';
 import { ExportLinksService } from './export-links.service';
-import { type ExportedFile, type ParsedExport, parseExport, UsersExportService } from './users-export.service';
+import {
+  type ExportedFile,
+  type ExportedUsers,
+  type ParsedExport,
+  parseExport,
+  UsersExportService,
+} from './users-export.service';
 import { UsersImportService } from './users-import.service';
 import { importColumns, transferFormats } from './files/transfer-columns';
 import { ExportLinkResponse, ImportPreviewResponse } from './users-transfer.dto';
@@ -177,7 +186,7 @@ export class UsersTransferController {
       status: 200,
       description: 'The file',
       media: ['text/csv', 'application/x-ndjson'],
-      headers: { 'Content-Disposition': 'Name of the file' },
+      headers: { 'Content-Disposition': 'Name of the file', ...changesCursorHeader },
     },
     errors: ['request.rate_limited', 'service.overloaded'],
   })
@@ -185,8 +194,9 @@ export class UsersTransferController {
     @CurrentActor() actor: Actor,
     @ParsedQuery(parseExport, exportParameters) query: ParsedExport,
     @ClientGone() gone: AbortSignal,
+    @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<StreamableFile> {
-    return toFile(await this.exports.export(actor, query, gone));
+    return toUsersFile(await this.exports.export(actor, query, gone), reply);
   }
 
   /** Create a one-time link to an export */
@@ -215,7 +225,7 @@ export class UsersTransferController {
       status: 200,
       description: 'The file',
       media: ['text/csv', 'application/x-ndjson'],
-      headers: { 'Content-Disposition': 'Name of the file' },
+      headers: { 'Content-Disposition': 'Name of the file', ...changesCursorHeader },
     },
     errors: ['export.link_invalid', 'access.denied', 'auth.reauthentication_required', 'service.overloaded'],
   })
@@ -223,8 +233,9 @@ export class UsersTransferController {
     @Param('token') token: string,
     @CurrentCaller() caller: Caller,
     @ClientGone() gone: AbortSignal,
+    @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<StreamableFile> {
-    return toFile(await this.links.use(token, caller, gone));
+    return toUsersFile(await this.links.use(token, caller, gone), reply);
   }
 
   /** Create users from a file */
@@ -282,6 +293,11 @@ export class UsersTransferController {
     );
     return 'texts' in answer ? toFile(answer) : answer;
   }
+}
+
+function toUsersFile({ changes_cursor, ...file }: ExportedUsers, reply: FastifyReply): StreamableFile {
+  void reply.header('changes-cursor', changes_cursor);
+  return toFile(file);
 }
 
 function toFile({ name, media_type, texts, late }: ExportedFile): StreamableFile {

@@ -53,6 +53,53 @@ export const listEventsFilters = {
   },
 } as const;
 
+/** Filters of `listChanges`. */
+export const listChangesFilters = {
+  type: {
+    kind: 'choice',
+    choices: [
+      'user.created',
+      'user.changed',
+      'user.deleted',
+      'user.restored',
+      'user.secured',
+      'user.purged',
+      'user.invited',
+      'user.unlocked',
+      'user.email_confirmed',
+      'mail.retried',
+      'factor.recovery_code_used',
+      'password.reset_requested',
+      'password.changed',
+      'password.reset',
+      'factor.enrolled',
+      'factor.renamed',
+      'factor.removed',
+      'factor.reset',
+      'factor.counter_went_back',
+      'factor.recovery_codes_renewed',
+      'session.ended',
+      'session.token_reused',
+      'role.created',
+      'role.changed',
+      'role.deleted',
+      'key.created',
+      'key.resumed',
+      'key.revoked',
+    ],
+    operators: ['', '_in'],
+  },
+  target_type: {
+    kind: 'choice',
+    choices: ['user', 'session', 'role', 'key'],
+    operators: ['', '_in'],
+  },
+  carrier_id: {
+    kind: 'text',
+    operators: ['', '_in'],
+  },
+} as const;
+
 /** Filters of `listSessions`. */
 export const listSessionsFilters = {
   session_id: {

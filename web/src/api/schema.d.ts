@@ -63,6 +63,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/change/list": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Follow what changes
+         * @description Returns what happened to users, sessions, roles and API keys, in an order that never changes. No change is missed, repeated, or added before a cursor that was returned. Callers with a scope get the changes of the users within the scope and of their sessions. Deletions and the end of a session are final. An open transaction delays later changes: see `behind_seconds`.
+         *
+         *     To keep a copy, read `GET /user/list` or `GET /user/export` once, then continue here with their `changes_cursor`. A page with a filter can have fewer items than `per_page`, or none, before the end of the feed: it looks through 10,000 changes.
+         *
+         *     Permission: `change:read`
+         */
+        get: operations["listChanges"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/role/create": {
         parameters: {
             query?: never;
@@ -1603,6 +1627,79 @@ export interface components {
             next_cursor: string | null;
             /** @description number of rows that match the filter; null with `count=none` */
             total: components["schemas"]["PageTotalResponse"] | null;
+        };
+        /** @description One change of a user, session, role or API key. */
+        ChangeResponse: {
+            /**
+             * @description kind of target
+             * @example user
+             */
+            target_type: components["schemas"]["ChangedTarget"];
+            /**
+             * Format: uuid
+             * @description id of the change, the `event_id` of the audit log
+             * @example 0192f0c4-2f10-7b6d-8e93-5a4b3c2d1e0f
+             */
+            change_id: string;
+            /**
+             * @description what happened, such as `user.changed`. Later versions may add types
+             * @example user.changed
+             */
+            type: string;
+            /**
+             * Format: date-time
+             * @description beginning of the transaction of the change, RFC 3339
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            occurred_at: string;
+            /**
+             * @description id of the user, session or API key, or name of the role
+             * @example 0192f0c1-8a4e-7c3b-9d52-1f6a7b8c9d0e
+             */
+            target_id: string;
+            /**
+             * @description carrier of the user concerned
+             * @example acme
+             */
+            carrier_id: string | null;
+            /**
+             * Format: int64
+             * @description version of the user after the change. Changes of concurrent transactions to one user can be in either order: keep the highest version and skip lower ones
+             * @example 7
+             */
+            version?: number;
+            /**
+             * @description names of the changed fields, without their values
+             * @example [
+             *       "locale"
+             *     ]
+             */
+            fields: string[];
+            /**
+             * @description new values of the changed fields of a user, without `attributes`; only with `include=values`
+             * @example {
+             *       "locale": "en-GB"
+             *     }
+             */
+            values?: {
+                [key: string]: unknown;
+            };
+        };
+        /** @description A page of changes. */
+        ChangeListResponse: {
+            /** @description in the order of the feed */
+            items: components["schemas"]["ChangeResponse"][];
+            /**
+             * @description value of `after` for the next request; never null
+             * @example WyI5MTQiLCIwMTkyIl0.mZ4kTq1v
+             */
+            next_cursor: string;
+            /**
+             * Format: int64
+             * @description age in seconds, rounded up, of the oldest change that the pages so far do not contain: it is on the next page, or an open transaction holds it back. 0 if there is none
+             * @example 0
+             */
+            behind_seconds: number;
         };
         /** @description A role. */
         RoleResponse: {
@@ -3425,6 +3522,11 @@ export interface components {
             /** @description newest first unless sorted otherwise */
             items: components["schemas"]["ListedUserResponse"][];
             /**
+             * @description value of `after` for `GET /change/list`, taken before the page was read: the feed continues with the changes that the page lacks
+             * @example WyI5MTQiLCIwMTkyIl0.mZ4kTq1v
+             */
+            changes_cursor: string;
+            /**
              * Format: int64
              * @description requested number of rows
              * @example 50
@@ -4994,6 +5096,24 @@ export interface components {
          */
         CarrierSort: "carrier_id";
         /**
+         * @description Parts that a change contains on request.
+         * @example values
+         * @enum {string}
+         */
+        ChangeInclude: "values";
+        /**
+         * @description Type of a change: an event of the audit log.
+         * @example user.created
+         * @enum {string}
+         */
+        ChangeType: "user.created" | "user.changed" | "user.deleted" | "user.restored" | "user.secured" | "user.purged" | "user.invited" | "user.unlocked" | "user.email_confirmed" | "mail.retried" | "factor.recovery_code_used" | "password.reset_requested" | "password.changed" | "password.reset" | "factor.enrolled" | "factor.renamed" | "factor.removed" | "factor.reset" | "factor.counter_went_back" | "factor.recovery_codes_renewed" | "session.ended" | "session.token_reused" | "role.created" | "role.changed" | "role.deleted" | "key.created" | "key.resumed" | "key.revoked";
+        /**
+         * @description Kinds of targets in the change feed. The index `events_changes_idx` names them too.
+         * @example user
+         * @enum {string}
+         */
+        ChangedTarget: "user" | "session" | "role" | "key";
+        /**
          * @description Outcome of a row that conflicts with an existing user.
          * @default fail
          * @example fail
@@ -5208,6 +5328,24 @@ export interface components {
              * @enum {string}
              */
             code?: "service.database_unavailable";
+        };
+        /** @description Problem with the code `page.cursor_invalid` or `request.invalid` */
+        PageCursorInvalidProblem: components["schemas"]["ProblemResponse"] & {
+            /**
+             * @description stable code of the error
+             * @example page.cursor_invalid
+             * @enum {string}
+             */
+            code?: "page.cursor_invalid" | "request.invalid";
+        };
+        /** @description Problem with the code `change.cursor_expired` */
+        ChangeCursorExpiredProblem: components["schemas"]["ProblemResponse"] & {
+            /**
+             * @description stable code of the error
+             * @example change.cursor_expired
+             * @enum {string}
+             */
+            code?: "change.cursor_expired";
         };
         /** @description Problem with the code `request.invalid` or `request.malformed_json` */
         BadRequestProblem: components["schemas"]["ProblemResponse"] & {
@@ -5834,6 +5972,24 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["ServiceDatabaseUnavailableProblem"];
+            };
+        };
+        /** @description `page.cursor_invalid`: The cursor is not valid; `request.invalid`: The request is not valid */
+        PageCursorInvalid: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["PageCursorInvalidProblem"];
+            };
+        };
+        /** @description `change.cursor_expired`: The cursor has expired */
+        ChangeCursorExpired: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["ChangeCursorExpiredProblem"];
             };
         };
         /** @description `request.invalid`: The request is not valid; `request.malformed_json`: The body is not valid JSON */
@@ -7795,6 +7951,91 @@ export interface operations {
             400: components["responses"]["PageCursorInvalidOrPageTooDeep"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            429: components["responses"]["RequestRateLimited"];
+            431: components["responses"]["RequestHeadersTooLarge"];
+            500: components["responses"]["ServiceInternalError"];
+            503: components["responses"]["ServiceDatabaseUnavailable"];
+        };
+    };
+    listChanges: {
+        parameters: {
+            query?: {
+                /**
+                 * @description `next_cursor` of the previous page, or `changes_cursor` of a list or export of users. Without it, the page begins with the oldest change that is kept
+                 * @example WyI5MTQiLCIwMTkyIl0.mZ4kTq1v
+                 */
+                after?: string;
+                /**
+                 * @description Changes per page
+                 * @example 50
+                 */
+                per_page?: number;
+                /**
+                 * @description Seconds that an empty page is delayed until there is a change. The wait can end early, for example when the service stops or the rights of the caller change
+                 * @example 30
+                 */
+                wait?: number;
+                /**
+                 * @description `values`: includes the new values of the changed fields of users; needs `user:read`
+                 * @example values
+                 */
+                include?: components["schemas"]["ChangeInclude"];
+                /**
+                 * @description What happened: equals
+                 * @example user.created
+                 */
+                type?: components["schemas"]["ChangeType"];
+                /**
+                 * @description What happened: is one of up to 500 different values, separated by commas
+                 * @example [
+                 *       "user.created"
+                 *     ]
+                 */
+                type_in?: components["schemas"]["ChangeType"][];
+                /**
+                 * @description Kind of target: equals
+                 * @example user
+                 */
+                target_type?: components["schemas"]["ChangedTarget"];
+                /**
+                 * @description Kind of target: is one of up to 500 different values, separated by commas
+                 * @example [
+                 *       "user"
+                 *     ]
+                 */
+                target_type_in?: components["schemas"]["ChangedTarget"][];
+                /**
+                 * @description Carrier of the user concerned: equals
+                 * @example acme
+                 */
+                carrier_id?: string;
+                /**
+                 * @description Carrier of the user concerned: is one of up to 500 different values, separated by commas
+                 * @example [
+                 *       "acme"
+                 *     ]
+                 */
+                carrier_id_in?: string[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The next changes */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChangeListResponse"];
+                };
+            };
+            400: components["responses"]["PageCursorInvalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            410: components["responses"]["ChangeCursorExpired"];
             429: components["responses"]["RequestRateLimited"];
             431: components["responses"]["RequestHeadersTooLarge"];
             500: components["responses"]["ServiceInternalError"];
@@ -11709,6 +11950,8 @@ export interface operations {
                 headers: {
                     /** @description Name of the file */
                     "Content-Disposition"?: string;
+                    /** @description Value of `after` for `GET /change/list`, taken before the first user was read */
+                    "Changes-Cursor"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -12435,6 +12678,8 @@ export interface operations {
                 headers: {
                     /** @description Name of the file */
                     "Content-Disposition"?: string;
+                    /** @description Value of `after` for `GET /change/list`, taken before the first user was read */
+                    "Changes-Cursor"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -13383,6 +13628,8 @@ export interface operations {
             /** @description One page of users */
             200: {
                 headers: {
+                    /** @description Value of `after` for `GET /change/list`, taken before the first user was read */
+                    "Changes-Cursor"?: string;
                     [name: string]: unknown;
                 };
                 content: {

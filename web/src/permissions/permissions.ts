@@ -18,6 +18,7 @@ export const ownPermissions = [
   'role:manage',
   'key:manage',
   'audit:read',
+  'change:read',
   'mail:manage',
   'token:introspect',
   'login:forward',

@@ -38,6 +38,7 @@ export const permissionTexts: typeof en = {
     'role:manage': 'Rollen anlegen, ändern und löschen',
     'key:manage': 'Schlüssel anlegen, lesen und widerrufen',
     'audit:read': 'Protokoll lesen',
+    'change:read': 'Änderungen verfolgen',
     'mail:manage': 'Nicht gesendete E-Mails lesen und erneut senden',
     'token:introspect': 'Tokens anderer Benutzer prüfen',
     'login:forward': 'Adressen von Benutzern weitergeben, die sich über ein Portal anmelden',

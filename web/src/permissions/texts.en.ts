@@ -38,6 +38,7 @@ export const permissionTexts = {
     'role:manage': 'Create, change and delete roles',
     'key:manage': 'Create, read and revoke keys',
     'audit:read': 'Read the audit log',
+    'change:read': 'Follow changes',
     'mail:manage': 'Read and retry unsent e-mails',
     'token:introspect': 'Introspect tokens of other users',
     'login:forward': 'Pass on the addresses of users who log in through a portal',

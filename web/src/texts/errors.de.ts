@@ -6,6 +6,7 @@ export const errorTexts: Record<string, string> = {
   'bulk.too_many': 'Der Filter trifft auf mehr als 5.000.000 Benutzer zu. Wählen Sie einen engeren Filter.',
   'page.too_deep': 'Die Liste endet hier. Finden Sie weitere Einträge mit einem Filter.',
   'page.cursor_invalid': 'Die Liste hat sich geändert. Beginnen Sie wieder auf der ersten Seite.',
+  'change.cursor_expired': 'Dieser Cursor ist abgelaufen. Beginnen Sie von vorn.',
   'auth.wrong_current_password': 'Das aktuelle Passwort ist falsch.',
   'auth.token_missing': 'Sie sind nicht angemeldet.',
   'auth.key_invalid': 'Der API-Schlüssel ist unbekannt, abgelaufen oder widerrufen.',

@@ -6,6 +6,7 @@ export const errorTexts: Record<string, string> = {
   'bulk.too_many': 'The filter matches more than 5,000,000 users. Use a narrower filter.',
   'page.too_deep': 'The list ends here. Use a filter to find more.',
   'page.cursor_invalid': 'The list has changed. Start again from the first page.',
+  'change.cursor_expired': 'This cursor has expired. Start again.',
   'auth.wrong_current_password': 'The current password is wrong.',
   'auth.token_missing': 'You are not logged in.',
   'auth.token_invalid': 'Your session has ended. Log in again.',

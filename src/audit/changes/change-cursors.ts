@@ -1,0 +1,63 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { AppError } from '../../http/errors/app-error';
+import { deriveKey } from '../../platform/random';
+import { Signer } from '../../platform/signer';
+import { CONFIG, type Config } from '../../platform/config/config';
+import { currentTime } from '../../platform/clock';
+
+/**
+ * A place in the change feed. Changes are in the order of their transaction and id. The place after
+ * all changes of finished transactions has the id of the oldest running transaction and `nilId`.
+ */
+export interface Place {
+  /** id of a transaction (`xid8`) as text */
+  tx: string;
+  event_id: string;
+  /** time of the change, or the time at which no further change was known */
+  at: Date;
+}
+
+/** Smaller than the id of every event. */
+export const nilId = '00000000-0000-0000-0000-000000000000';
+
+/** Returns whether a place is before another one. */
+export function isBefore(one: Place, other: Place): boolean {
+  if (one.tx === other.tx) return one.event_id < other.event_id;
+  return BigInt(one.tx) < BigInt(other.tx);
+}
+
+const context = 'changes';
+const dayMs = 86_400_000;
+
+/**
+ * Encodes and decodes cursors of the change feed. A cursor is opaque and signed. It is not bound to
+ * a caller or filter: lists and exports return cursors too.
+ */
+@Injectable()
+export class ChangeCursors {
+  private readonly signer: Signer;
+  /** the last place and its cursor: all waiting callers get the same one */
+  private encoded: { place: Place; cursor: string } | null = null;
+
+  constructor(@Inject(CONFIG) private readonly config: Config) {
+    this.signer = new Signer(deriveKey(config.APP_SECRET, 'change cursor'));
+  }
+
+  /** Returns the cursor of the changes after a place. */
+  encode(place: Place): string {
+    if (this.encoded?.place !== place) {
+      const { tx, event_id, at } = place;
+      this.encoded = { place, cursor: this.signer.sign([tx, event_id, at.getTime()], context) };
+    }
+    return this.encoded.cursor;
+  }
+
+  /** Returns the place of a cursor. @throws page.cursor_invalid, change.cursor_expired */
+  decode(cursor: string): Place {
+    const place = this.signer.open<[string, string, number]>(cursor, context);
+    if (place === null) throw new AppError('page.cursor_invalid');
+    const [tx, event_id, at] = place;
+    if (at < currentTime().getTime() - this.config.CHANGE_DAYS * dayMs) throw new AppError('change.cursor_expired');
+    return { tx, event_id, at: new Date(at) };
+  }
+}

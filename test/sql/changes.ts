@@ -1,0 +1,22 @@
+import { changeFilter } from '../../src/audit/changes/change-query';
+import { nilId } from '../../src/audit/changes/change-cursors';
+import { ChangesRepository } from '../../src/audit/changes/changes.repository';
+import { parseConditions } from '../../src/http/lists/filter';
+import { administrator, limited, sqlExamples } from '../support/sql-examples';
+
+const after = { tx: '700', event_id: nilId, at: new Date(0) };
+const until = { ...after, tx: '900' };
+
+export const changes = sqlExamples(ChangesRepository, {
+  findEnd: [[]],
+  findStart: [[after]],
+  findStop: [[{ after, until }]],
+  list: [
+    [administrator, [], { after, until, limit: 101, values: false }],
+    [
+      limited,
+      parseConditions({ type_in: 'user.changed,session.ended' }, changeFilter),
+      { after, until, limit: 101, values: true },
+    ],
+  ],
+});
