@@ -1,6 +1,6 @@
 import { type FieldError, invalid } from '../../http/errors/app-error';
 import { type Condition, type FilterSpec, parseFilter, type RawQuery } from '../../http/lists/filter';
-import { ParameterReader } from '../../http/lists/parameter-reader';
+import { cursorMax, ParameterReader } from '../../http/lists/parameter-reader';
 import { filterParameters, type ParameterDoc } from '../../http/lists/parameters';
 import type { QueryContext } from '../../access/list-query.decorator';
 import { assertHolds } from '../../access/permissions';
@@ -22,7 +22,6 @@ export interface ChangeQuery {
 /** Maximum number of changes per page. */
 const perPageMax = 1_000;
 const perPageDefault = 100;
-const afterMax = 512;
 /** Longest wait in seconds: shorter than the usual time limits of proxies. */
 const waitMax = 30;
 /** Parts that a change contains on request. */
@@ -56,7 +55,7 @@ export const changeParameters: ParameterDoc[] = [
     description:
       '`next_cursor` of the previous page, or `changes_cursor` of a list or export of users. ' +
       'Without it, the page begins with the oldest change that is kept',
-    schema: { type: 'string', minLength: 1, maxLength: afterMax, example },
+    schema: { type: 'string', minLength: 1, maxLength: cursorMax, example },
   },
   {
     name: 'per_page',
@@ -84,7 +83,7 @@ export function parseChangeQuery(query: RawQuery, { actor }: Pick<QueryContext, 
   const read = new ParameterReader(query, errors);
   const values = read.oneOf('include', included, '') === 'values';
   if (values) assertHolds(actor, 'user:read');
-  const after = read.text('after', afterMax);
+  const after = read.text('after', cursorMax);
   const per_page = read.integer('per_page', perPageMax) ?? perPageDefault;
   const wait = read.integer('wait', waitMax, 0) ?? 0;
   const filters = Object.fromEntries(Object.entries(query).filter(([parameter]) => !options.includes(parameter)));
