@@ -16,8 +16,8 @@ select
 -- findStart({ tx: '700', event_id: '00000000-0000-0000-0000-000000000000', at: 1970-01-01T00:00:...
 select tx::text, occurred_at as at
 from events
-where events.target_type in ('user', 'session', 'role', 'key') and tx is not null
-  and occurred_at > now() - make_interval(hours => 24 * $1::integer)
+where events.target_type in ('user', 'session', 'role', 'key') and tx < $1::xid8
+  and occurred_at > now() - make_interval(hours => 24 * $2::integer)
 order by occurred_at, event_id
 limit 1;
 

@@ -4,6 +4,8 @@ import { createInterface } from 'node:readline';
 import { isDeepStrictEqual } from 'node:util';
 import { Client } from 'pg';
 import { checkHistories } from '../support/change-histories';
+import startServer from '../support/global-setup';
+import stopServer from '../support/global-teardown';
 import { createKey } from '../support/keys';
 import { type TestLogin, TestService } from '../support/service';
 import { ServiceProcess } from '../support/service-process';
@@ -44,10 +46,15 @@ describe('the change feed', () => {
   let service: TestService;
   let admin: TestLogin;
   beforeAll(async () => {
+    // A server of its own: transactions of other tests would hold the feed back.
+    await startServer();
     service = await TestService.start();
     admin = service.admin;
   });
-  afterAll(() => service.close());
+  afterAll(async () => {
+    await service.close();
+    await stopServer();
+  });
 
   const list = async (query: string, { token }: Pick<TestLogin, 'token'> = admin) =>
     (await service.get(`/change/list?${query}`, { token })).body as {

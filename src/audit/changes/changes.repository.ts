@@ -72,12 +72,12 @@ export class ChangesRepository {
     return { place: { tx: end.tx, event_id: nilId, at: end.at }, held_seconds: end.held_seconds };
   }
 
-  /** Returns the place before the oldest change that is kept, or `end` if there is none. */
+  /** Returns the place before the oldest change that is kept and shown, or `end` if there is none. */
   async findStart(end: Place): Promise<Place> {
     const [first] = await this.database.run<{ tx: string; at: Date }>(sql`
       select tx::text, occurred_at as at
       from events
-      where ${isChange} and tx is not null
+      where ${isChange} and tx < ${end.tx}::xid8
         and occurred_at > now() - make_interval(hours => 24 * ${this.config.CHANGE_DAYS}::integer)
       order by occurred_at, event_id
       limit 1`);
