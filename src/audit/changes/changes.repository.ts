@@ -72,7 +72,7 @@ export class ChangesRepository {
     return { place: { tx: end.tx, event_id: nilId, at: end.at }, held_seconds: end.held_seconds };
   }
 
-  /** Returns the place before the oldest change that is kept and shown, or `end` if there is none. */
+  /** Returns the place before the oldest change that is shown, or `end` if there is none. */
   async findStart(end: Place): Promise<Place> {
     const [first] = await this.database.run<{ tx: string; at: Date }>(sql`
       select tx::text, occurred_at as at
