@@ -14,12 +14,23 @@ select
   ), 0)::float8 as held_seconds;
 
 -- findStart({ tx: '700', event_id: '00000000-0000-0000-0000-000000000000', at: 1970-01-01T00:00:...
-select tx::text, occurred_at as at
-from events
-where events.target_type in ('user', 'session', 'role', 'key') and tx < $1::xid8
-  and occurred_at > now() - make_interval(hours => 24 * $2::integer)
-order by occurred_at, event_id
-limit 1;
+with first as (
+  select occurred_at as at
+  from events
+  where events.target_type in ('user', 'session', 'role', 'key') and tx < $1::xid8
+    and occurred_at > now() - make_interval(hours => 24 * $2::integer - 1)
+  order by occurred_at, event_id
+  limit 1
+)
+select
+  (
+    select min(tx)
+    from events
+    where events.target_type in ('user', 'session', 'role', 'key') and tx < $3::xid8
+      and occurred_at between first.at and first.at + interval '1 hour'
+  )::text as tx,
+  first.at
+from first;
 
 -- findStop({ after: { tx: '700', event_id: '00000000-0000-0000-0000-000000000000', at: 1970-01-0...
 select tx::text, event_id, occurred_at as at
@@ -37,8 +48,7 @@ select
   coalesce(target_id::text, changes -> 'name' ->> 'after', changes -> 'name' ->> 'before') as target_id,
   carrier_id,
   coalesce(target_version, case event_type when 'user.created' then 1 end) as version,
-  array(select jsonb_object_keys(changes)) as fields,
-  null as values
+  array(select jsonb_object_keys(changes)) as fields
 from events
 where events.target_type in ('user', 'session', 'role', 'key')
   and (events.tx, events.event_id) > ((select $1::xid8), (select $2::uuid))
@@ -51,18 +61,7 @@ limit (select $5::integer);
 
 -- list(limited, [ { kind: 'field', field: 'type', operator: 'in', value: [ 'user.changed', 'sess...
 select
-  event_id as change_id,
-  tx::text,
-  event_type as type, occurred_at, target_type,
-  coalesce(target_id::text, changes -> 'name' ->> 'after', changes -> 'name' ->> 'before') as target_id,
-  carrier_id,
-  coalesce(target_version, case event_type when 'user.created' then 1 end) as version,
-  array(select jsonb_object_keys(changes)) as fields,
-  case when target_type = 'user' then (
-    select coalesce(jsonb_object_agg(key, value -> 'after'), '{}')
-    from jsonb_each(changes)
-    where value ? 'after' and key in ('name', 'email', 'first_name', 'last_name', 'phone', 'job_title', 'department', 'locale', 'timezone', 'allowed_ips', 'roles', 'carrier_scope', 'status', 'must_change_password', 'second_factor_required_from', 'user_type', 'carrier_id', 'email_pending', 'deleted_at')
-  ) end as values
+  <columns of list>
 from events
 where events.target_type in ('user', 'session', 'role', 'key')
   and (events.tx, events.event_id) > ((select $1::xid8), (select $2::uuid))

@@ -12,8 +12,7 @@ from (
     id, carrier_id, changes,
     null::integer as version
   from jsonb_to_recordset($9::jsonb) as row (id uuid, carrier_id text, changes jsonb)
-) target
-cross join pg_notify('changes_added', '');
+) target;
 
 -- list(limited, { ip: '192.0.2.0/24', occurred_at_gt: '2026-11-01T00:00:00Z', count: 'exact' })
 with page as materialized (

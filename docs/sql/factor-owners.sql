@@ -25,5 +25,4 @@ from (
   select users.user_id as id, users.carrier_id, reset.changes, null::integer as version
   from jsonb_to_recordset($9::jsonb) as reset (user_id uuid, changes jsonb)
   join users on users.user_id = reset.user_id
-) target
-cross join pg_notify('changes_added', '');
+) target;

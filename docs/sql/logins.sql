@@ -147,8 +147,7 @@ from (
     '{"must_change_password": {"before": false, "after": true}}'::jsonb as changes,
     version
   from demanded
-) target
-cross join pg_notify('changes_added', '');
+) target;
 
 -- noteLock(user_id, 2027-01-01T00:00:00.000Z)
 update users

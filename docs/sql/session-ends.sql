@@ -40,7 +40,6 @@ with
         null::integer as version
       from ended
     ) target
-    cross join pg_notify('changes_added', '')
   )
 select count(*)::integer as count from ended;
 

@@ -80,7 +80,6 @@ with imported as materialized (
         null::integer as version
       from created
     ) target
-    cross join pg_notify('changes_added', '')
   )
 select line from made;
 

@@ -200,7 +200,6 @@ with written as (
       select user_id as id, carrier_id, $11::jsonb as changes, null::integer as version
       from written
     ) target
-    cross join pg_notify('changes_added', '')
   )
 select
   <columns of find>
@@ -436,7 +435,6 @@ with
     select
       <columns of insert>
     from changed target
-    cross join pg_notify('changes_added', '')
   ),
   -- skipped: the users that a rule protects, and the ids for which no user was found.
   skipped as not materialized (

@@ -159,16 +159,6 @@ export const changeTypes: EventType[] = (Object.keys(eventCatalogue) as EventTyp
   (type) => (changedTargets as readonly string[]).includes(targetOf(type)) && !reports.includes(type),
 );
 
-/** Fields of users whose new values the change feed can contain. */
-export const feedFields: readonly string[] = [
-  ...profile.filter((field) => field !== 'attributes'),
-  ...rights,
-  'user_type',
-  'carrier_id',
-  'email_pending',
-  'deleted_at',
-];
-
 /** Returns the keys of `changes` that a purge keeps, each as `event_type/key`. */
 export function impersonalKeys(): string[] {
   return Object.entries<EventDefinition>(eventCatalogue).flatMap(([type, { impersonal = [] }]) =>

@@ -3,7 +3,6 @@ import { JobsModule } from '../platform/jobs/jobs.module';
 import { RateLimitsModule } from '../access/rate-limits/rate-limits.module';
 import { AuditController } from './audit.controller';
 import { ChangeCursors } from './changes/change-cursors';
-import { ChangeWaits } from './changes/change-waits';
 import { ChangesController } from './changes/changes.controller';
 import { ChangesRepository } from './changes/changes.repository';
 import { ChangesService } from './changes/changes.service';
@@ -15,15 +14,7 @@ import { EventsService } from './events.service';
 @Module({
   imports: [JobsModule, RateLimitsModule],
   controllers: [AuditController, ChangesController],
-  providers: [
-    EventsService,
-    EventPartitions,
-    EventsRepository,
-    ChangesService,
-    ChangesRepository,
-    ChangeCursors,
-    ChangeWaits,
-  ],
+  providers: [EventsService, EventPartitions, EventsRepository, ChangesService, ChangesRepository, ChangeCursors],
   exports: [EventsService, ChangesService],
 })
 export class EventsModule {}

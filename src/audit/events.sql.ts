@@ -1,6 +1,5 @@
-import { rawSql, sql, type SqlFragment } from '../http/lists/sql';
+import { sql, type SqlFragment } from '../http/lists/sql';
 import type { EventBase } from './event-base';
-import { changedTargets } from './event-catalogue';
 
 /** Largest expected correction of the database's clock. */
 const clockMarginMs = 3_600_000;
@@ -18,7 +17,7 @@ export function recordedBetween(from: Date, until: Date | null): SqlFragment {
 }
 
 /**
- * Renders the INSERT that records one event per target, and wakes the readers of the change feed.
+ * Renders the INSERT that records one event per target.
  * Use it as a data-modifying CTE, so that a change and its events are one statement.
  * @param targets FROM item with the alias `target` and these columns:
  *   `id` uuid: the target;
@@ -28,8 +27,6 @@ export function recordedBetween(from: Date, until: Date | null): SqlFragment {
  */
 export function recordEventsSql(common: EventBase, targets: SqlFragment): SqlFragment {
   const { event_type, actor_id, actor_type, target_type, operation_id, session_id, ip, request_id } = common;
-  const isChange = (changedTargets as readonly string[]).includes(target_type);
-  const notification = rawSql(isChange ? `cross join pg_notify('changes_added', '')` : '');
   return sql`
     insert into events (
       event_type, actor_id, actor_type, target_type, operation_id, session_id, ip, request_id,
@@ -39,6 +36,5 @@ export function recordEventsSql(common: EventBase, targets: SqlFragment): SqlFra
       ${event_type}, ${actor_id}::uuid, ${actor_type}, ${target_type}, ${operation_id}::uuid, ${session_id}::uuid,
       ${ip}::inet, ${request_id},
       target.id, target.carrier_id, target.changes, target.version
-    from ${targets}
-    ${notification}`;
+    from ${targets}`;
 }

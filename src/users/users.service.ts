@@ -42,7 +42,9 @@ export class UsersService {
     private readonly purges: UserPurgeService,
     private readonly carriers: CarriersRepository,
     private readonly feed: ChangesService,
-  ) {}
+  ) {
+    feed.readUsersWith((actor, user_ids) => this.readForFeed(actor, user_ids));
+  }
 
   /** Returns a user within the actor's scope. @throws user.not_found */
   async get(actor: Actor, user_id: string): Promise<Answered<UserResponse>> {
@@ -58,6 +60,17 @@ export class UsersService {
     const isMinimal = query.deleted && !holds(actor.permissions, 'user:read_deleted');
     const users = page.items.map((user) => toUserResponse(user));
     return { ...page, items: isMinimal ? users.map(minimal) : users, changes_cursor };
+  }
+
+  /** Returns users as the change feed shows them, without deleted ones. */
+  private async readForFeed(actor: Actor, user_ids: string[]): Promise<Map<string, object>> {
+    const users = await this.users.listByIds(user_ids, actor);
+    const shown = users
+      .filter(({ deleted_at }) => deleted_at === null)
+      .map(
+        (user) => [user.user_id, { ...toUserResponse(user), attributes: undefined, last_login_ip: undefined }] as const,
+      );
+    return new Map(shown);
   }
 
   /** Returns one page of the carriers within the actor's scope that have users. */

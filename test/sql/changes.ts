@@ -12,11 +12,11 @@ export const changes = sqlExamples(ChangesRepository, {
   findStart: [[after]],
   findStop: [[{ after, until }]],
   list: [
-    [administrator, [], { after, until, limit: 101, values: false }],
+    [administrator, [], { after, until, limit: 101 }],
     [
       limited,
       parseConditions({ type_in: 'user.changed,session.ended' }, changeFilter),
-      { after, until, limit: 101, values: true },
+      { after, until, limit: 101 },
     ],
   ],
 });

@@ -36,20 +36,14 @@ const dayMs = 86_400_000;
 @Injectable()
 export class ChangeCursors {
   private readonly signer: Signer;
-  /** the last place and its cursor: all waiting callers get the same one */
-  private encoded: { place: Place; cursor: string } | null = null;
 
   constructor(@Inject(CONFIG) private readonly config: Config) {
     this.signer = new Signer(deriveKey(config.APP_SECRET, 'change cursor'));
   }
 
   /** Returns the cursor of the changes after a place. */
-  encode(place: Place): string {
-    if (this.encoded?.place !== place) {
-      const { tx, event_id, at } = place;
-      this.encoded = { place, cursor: this.signer.sign([tx, event_id, at.getTime()], context) };
-    }
-    return this.encoded.cursor;
+  encode({ tx, event_id, at }: Place): string {
+    return this.signer.sign([tx, event_id, at.getTime()], context);
   }
 
   /** Returns the place of a cursor. @throws page.cursor_invalid, change.cursor_expired */

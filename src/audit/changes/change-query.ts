@@ -13,24 +13,20 @@ export interface ChangeQuery {
   /** cursor; absent = from the oldest change that is kept */
   after?: string | undefined;
   per_page: number;
-  /** seconds to wait for a change */
-  wait: number;
-  /** whether a change contains the new values of the user */
+  /** whether a change contains the user */
   values: boolean;
 }
 
 /** Maximum number of changes per page. */
 const perPageMax = 1_000;
 const perPageDefault = 100;
-/** Longest wait in seconds: shorter than the usual time limits of proxies. */
-const waitMax = 30;
 /** Parts that a change contains on request. */
 const included = namedEnum('ChangeInclude', ['values']);
 
 /** Type of a change: an event of the audit log. */
 const types = namedEnum('ChangeType', changeTypes, 'CHANGE');
 
-/** Filters of the change feed. `change-waits.ts` compares them in memory too. */
+/** Filters of the change feed. */
 export const changeFilter: FilterSpec = {
   selects: 'change',
   fields: {
@@ -46,7 +42,7 @@ export const changeFilter: FilterSpec = {
 };
 
 const example = 'WyI5MTQiLCIwMTkyIl0.mZ4kTq1v';
-const options = ['after', 'per_page', 'wait', 'include'];
+const options = ['after', 'per_page', 'include'];
 
 /** Parameters of the change feed. */
 export const changeParameters: ParameterDoc[] = [
@@ -63,15 +59,8 @@ export const changeParameters: ParameterDoc[] = [
     schema: { type: 'integer', format: 'int32', minimum: 1, maximum: perPageMax, default: perPageDefault },
   },
   {
-    name: 'wait',
-    description:
-      'Seconds that an empty page is delayed until there is a change. ' +
-      'The wait can end early, for example when the service stops or the rights of the caller change',
-    schema: { type: 'integer', format: 'int32', minimum: 0, maximum: waitMax, default: 0, example: waitMax },
-  },
-  {
     name: 'include',
-    description: '`values`: includes the new values of the changed fields of users; needs `user:read`',
+    description: '`values`: adds the user to each change of a user; needs `user:read`',
     schema: { type: 'string', enum: included },
   },
   ...filterParameters(changeFilter),
@@ -85,9 +74,8 @@ export function parseChangeQuery(query: RawQuery, { actor }: Pick<QueryContext, 
   if (values) assertHolds(actor, 'user:read');
   const after = read.text('after', cursorMax);
   const per_page = read.integer('per_page', perPageMax) ?? perPageDefault;
-  const wait = read.integer('wait', waitMax, 0) ?? 0;
   const filters = Object.fromEntries(Object.entries(query).filter(([parameter]) => !options.includes(parameter)));
   const conditions = parseFilter(filters, changeFilter, errors);
   if (errors.length > 0) throw invalid(...errors);
-  return { conditions, after, per_page, wait, values };
+  return { conditions, after, per_page, values };
 }

@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import type { Answered } from '../../platform/times';
-import { changedTargets, type TargetType } from '../event-catalogue';
+import { changedTargets } from '../event-catalogue';
 
 /** A change as the repository reads it. */
 export interface ChangeRecord {
@@ -8,14 +8,12 @@ export interface ChangeRecord {
   tx: string;
   type: string;
   occurred_at: string;
-  target_type: TargetType;
+  target_type: ChangeResponse['target_type'];
   target_id: string;
   carrier_id: string | null;
   version: number | null;
   /** names of the changed fields */
   fields: string[];
-  /** new values of a user's changed fields, if they were read */
-  values: Record<string, unknown> | null;
 }
 
 /** Documents the header `Changes-Cursor` of lists and exports of users. */
@@ -37,16 +35,14 @@ export class ChangeResponse {
   target_id!: string;
   /** carrier of the user concerned @example acme */
   carrier_id!: string | null;
-  /**
-   * version of the user after the change. Changes of concurrent transactions to one user can be in
-   * either order: keep the highest version and skip lower ones @example 7
-   */
+  /** version of the user after the change, if the change recorded it @example 7 */
   version?: number;
   /** names of the changed fields, without their values @example ["locale"] */
   fields!: string[];
   /**
-   * new values of the changed fields of a user, without `attributes`; only with `include=values`
-   * @example {"locale": "en-GB"}
+   * the user as `GET /user/{user_id}` shows it now, without `attributes` and `last_login_ip`. Only
+   * with `include=values`, and only if the user is not deleted
+   * @example {"name": "ada", "locale": "en-GB"}
    */
   values?: Record<string, unknown>;
 }
@@ -58,20 +54,19 @@ export class ChangeListResponse {
   /** value of `after` for the next request; never null @example WyI5MTQiLCIwMTkyIl0.mZ4kTq1v */
   next_cursor!: string;
   /**
-   * age in seconds, rounded up, of the oldest change that the pages so far do not contain: it is on
-   * the next page, or an open transaction holds it back. 0 if there is none @example 0
+   * age in seconds of the oldest change that is still to come, rounded up; 0 if there is none. The
+   * change is on the next page, or an open transaction holds it back @example 0
    */
   behind_seconds!: number;
 }
 
-/** Returns the public fields of a change, from an allow-list. */
-export function toChangeResponse(record: ChangeRecord, withValues: boolean): Answered<ChangeResponse> {
-  const { change_id, type, occurred_at, target_id, carrier_id, version, fields, values } = record;
-  const target_type = record.target_type as ChangeResponse['target_type'];
+/** Returns the public fields of a change, from an allow-list. @param values the user, if read */
+export function toChangeResponse(record: ChangeRecord, values?: object): Answered<ChangeResponse> {
+  const { change_id, type, occurred_at, target_type, target_id, carrier_id, version, fields } = record;
   return {
     ...{ change_id, type, occurred_at, target_type, target_id, carrier_id },
     ...(version === null ? {} : { version }),
     fields,
-    ...(withValues && values !== null ? { values } : {}),
+    ...(values === undefined ? {} : { values: { ...values } }),
   };
 }

@@ -6,7 +6,7 @@ import { filterSql, type FilterSql } from '../../http/lists/filter.sql';
 import { rawSql, sql, type SqlFragment } from '../../http/lists/sql';
 import { CONFIG, type Config } from '../../platform/config/config';
 import { Database } from '../../platform/database/database';
-import { changedTargets, feedFields } from '../event-catalogue';
+import { changedTargets } from '../event-catalogue';
 import { nilId, type Place } from './change-cursors';
 import { changeFilter } from './change-query';
 import type { ChangeRecord } from './changes.dto';
@@ -25,19 +25,11 @@ export interface FeedPart {
   /** the last place that may be read */
   until: Place;
   limit: number;
-  /** whether to read the new values of users */
-  values: boolean;
 }
 
 /** Number of changes that a filtered page looks through. */
 const scanMax = 10_000;
 const isChange = rawSql(`events.target_type in (${changedTargets.map((type) => `'${type}'`).join(', ')})`);
-/** The new values of a user. Leaves out attributes, which can be large. */
-const newValues = rawSql(`case when target_type = 'user' then (
-          select coalesce(jsonb_object_agg(key, value -> 'after'), '{}')
-          from jsonb_each(changes)
-          where value ? 'after' and key in (${feedFields.map((field) => `'${field}'`).join(', ')})
-        ) end`);
 const filter: FilterSql = { spec: changeFilter, table: 'events', fields: { type: { column: 'events.event_type' } } };
 
 /**
@@ -72,15 +64,31 @@ export class ChangesRepository {
     return { place: { tx: end.tx, event_id: nilId, at: end.at }, held_seconds: end.held_seconds };
   }
 
-  /** Returns the place before the oldest change that is shown, or `end` if there is none. */
+  /**
+   * Returns the place before the oldest changes that are shown, or `end` if there are none. Begins
+   * an hour after the oldest valid cursors, so that the next cursor is valid. The first transaction
+   * of that hour is not always the one that began first.
+   */
   async findStart(end: Place): Promise<Place> {
+    const isShown = sql`${isChange} and tx < ${end.tx}::xid8`;
     const [first] = await this.database.run<{ tx: string; at: Date }>(sql`
-      select tx::text, occurred_at as at
-      from events
-      where ${isChange} and tx < ${end.tx}::xid8
-        and occurred_at > now() - make_interval(hours => 24 * ${this.config.CHANGE_DAYS}::integer)
-      order by occurred_at, event_id
-      limit 1`);
+      with first as (
+        select occurred_at as at
+        from events
+        where ${isShown}
+          and occurred_at > now() - make_interval(hours => 24 * ${this.config.CHANGE_DAYS}::integer - 1)
+        order by occurred_at, event_id
+        limit 1
+      )
+      select
+        (
+          select min(tx)
+          from events
+          where ${isShown}
+            and occurred_at between first.at and first.at + interval '1 hour'
+        )::text as tx,
+        first.at
+      from first`);
     return first === undefined ? end : { ...first, event_id: nilId };
   }
 
@@ -96,7 +104,7 @@ export class ChangesRepository {
   }
 
   /** Returns the next changes that a scope shows and conditions match. */
-  list(scope: Scope, conditions: Condition[], { after, until, limit, values }: FeedPart): Promise<ChangeRecord[]> {
+  list(scope: Scope, conditions: Condition[], { after, until, limit }: FeedPart): Promise<ChangeRecord[]> {
     return this.database.answers.run<ChangeRecord>(sql`
       select
         event_id as change_id,
@@ -107,8 +115,7 @@ export class ChangesRepository {
         coalesce(target_id::text, changes -> 'name' ->> 'after', changes -> 'name' ->> 'before') as target_id,
         carrier_id,
         coalesce(target_version, case event_type when 'user.created' then 1 end) as version,
-        array(select jsonb_object_keys(changes)) as fields,
-        ${values ? newValues : rawSql('null')} as values
+        array(select jsonb_object_keys(changes)) as fields
       from events
       where ${isChange}
         and ${between(after, until)}
@@ -132,7 +139,7 @@ function between(after: Place, until: Place): SqlFragment {
 
 /**
  * Renders which changes a scope shows: those of users within the scope and their sessions. A
- * limited scope shows no roles and keys (C1). `isVisible` decides the same in memory.
+ * limited scope shows no roles and keys (C1).
  */
 function visibleChanges(scope: Scope): SqlFragment {
   if (scope.user_type === 'system' && scope.carrier_scope === null) return sql`true`;

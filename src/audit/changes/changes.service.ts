@@ -1,34 +1,40 @@
 import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../access/actor';
-import { Admission, workOwnerOf } from '../../access/admission';
-import { type Horizon, Notifications } from '../../platform/database/notifications.service';
-import { MetricsService } from '../../platform/metrics/metrics.service';
 import { AppError } from '../../http/errors/app-error';
 import { currentTime } from '../../platform/clock';
+import { type Horizon, Notifications } from '../../platform/database/notifications.service';
+import { MetricsService } from '../../platform/metrics/metrics.service';
+import type { Answered } from '../../platform/times';
 import { ChangeCursors, isBefore, nilId, type Place } from './change-cursors';
 import type { ChangeQuery } from './change-query';
-import { ChangeWaits, placeOf, type WaitResult } from './change-waits';
+import { type ChangeListResponse, type ChangeRecord, type ChangeResponse, toChangeResponse } from './changes.dto';
 import { behindSeconds } from './changes.metrics';
-import { type ChangeListResponse, toChangeResponse } from './changes.dto';
 import { ChangesRepository } from './changes.repository';
-import type { Answered } from '../../platform/times';
 
-/** A page of the feed, before it is mapped to a response. */
-interface FeedPage extends WaitResult {
-  /** whether the page ends at the end of the feed */
-  isLast: boolean;
+/** Returns users within the scope of an actor as changes show them, by id. */
+export type ReadUsers = (actor: Actor, user_ids: string[]) => Promise<Map<string, object>>;
+
+/** A page of changes as it is sent. */
+export type ChangePage = Omit<ChangeListResponse, 'items'> & { items: Answered<ChangeResponse>[] };
+
+/** A page of the feed. */
+interface FeedPage {
+  changes: ChangeRecord[];
+  /** the place up to which the reader has now seen all changes */
+  place: Place;
+  /** age in seconds of the oldest change after `place` */
+  behind_seconds: number;
 }
 
 /** The change feed: events of the audit log without gaps, in the order of their transactions. */
 @Injectable()
 export class ChangesService {
   private encoded: { horizon: Horizon; cursor: string } | null = null;
+  private readUsers: ReadUsers = () => Promise.resolve(new Map<string, object>());
 
   constructor(
     private readonly changes: ChangesRepository,
     private readonly cursors: ChangeCursors,
-    private readonly waits: ChangeWaits,
-    private readonly admission: Admission,
     private readonly notifications: Notifications,
     metrics: MetricsService,
   ) {
@@ -37,6 +43,11 @@ export class ChangesService {
       async () => [await this.changes.findEnd()],
       ([end]) => behindSeconds.set({ cause: 'transaction' }, end?.held_seconds ?? 0),
     );
+  }
+
+  /** Registers the function that reads users. Call it before the service starts. */
+  readUsersWith(readUsers: ReadUsers): void {
+    this.readUsers = readUsers;
   }
 
   /**
@@ -51,60 +62,44 @@ export class ChangesService {
   }
 
   /**
-   * Returns the next changes that the actor may see, or waits for one.
-   * @param gone ends the wait
-   * @throws page.cursor_invalid, change.cursor_expired, request.rate_limited
+   * Returns the next changes that the actor may see.
+   * @throws page.cursor_invalid, change.cursor_expired
    */
-  async list(actor: Actor, query: ChangeQuery, gone: AbortSignal): Promise<Answered<ChangeListResponse>> {
-    const { conditions, per_page, wait } = query;
-    const signal = AbortSignal.any([gone, AbortSignal.timeout(wait * 1_000)]);
-    let place = query.after === undefined ? null : this.cursors.decode(query.after);
-    for (;;) {
-      const waited = wait > 0 && place !== null ? { actor, conditions, per_page, place } : null;
-      const result = waited === null ? null : await this.waits.wait(waited, signal);
-      if (result !== null) return this.respond(result, query);
-      const page = await this.read(actor, query, place, gone);
-      if (page.changes.length > 0 || !page.isLast || wait === 0) return this.respond(page, query);
-      // Other callers have the same cursor, so the reader begins there.
-      this.waits.startAt(place ?? page.place);
-      place = page.place;
-    }
-  }
-
-  private read(actor: Actor, { conditions, per_page, values }: ChangeQuery, from: Place | null, gone: AbortSignal) {
-    const work = async (): Promise<FeedPage> => {
-      await this.notifications.assertLease();
-      const end = await this.changes.findEnd();
-      const after = from ?? (await this.changes.findStart(end.place));
-      // The cursor is from another server, or from an old primary with changes that are lost.
-      if (isBefore(end.place, after)) throw new AppError('change.cursor_expired');
-      const isNarrow = conditions.length > 0 || actor.user_type !== 'system' || actor.carrier_scope !== null;
-      const stop = isNarrow ? await this.changes.findStop({ after, until: end.place }) : null;
-      const part = { after, until: stop ?? end.place, limit: per_page + 1, values };
-      const changes = await this.changes.list(actor, conditions, part);
-      const last = changes[per_page - 1];
-      if (changes.length > per_page && last !== undefined)
-        return { ...pageUntil(placeOf(last)), changes: changes.slice(0, per_page) };
-      if (stop !== null) return { ...pageUntil(stop), changes };
-      return { changes, place: end.place, behind_seconds: end.held_seconds, isLast: true };
-    };
-    return this.admission.run(workOwnerOf(actor), work, gone);
-  }
-
-  private respond(
-    { changes, place, behind_seconds }: WaitResult,
-    { values }: ChangeQuery,
-  ): Answered<ChangeListResponse> {
+  async list(actor: Actor, query: ChangeQuery): Promise<ChangePage> {
+    const from = query.after === undefined ? null : this.cursors.decode(query.after);
+    const { changes, place, behind_seconds } = await this.read(actor, query, from);
+    const user_ids = changes.filter(({ target_type }) => target_type === 'user').map(({ target_id }) => target_id);
+    const users = query.values ? await this.readUsers(actor, [...new Set(user_ids)]) : null;
     return {
-      items: changes.map((change) => toChangeResponse(change, values)) as never,
+      items: changes.map((change) => toChangeResponse(change, users?.get(change.target_id))),
       next_cursor: this.cursors.encode(place),
       behind_seconds: Math.ceil(behind_seconds),
     };
   }
+
+  private async read(actor: Actor, { conditions, per_page }: ChangeQuery, from: Place | null): Promise<FeedPage> {
+    await this.notifications.assertLease();
+    const end = await this.changes.findEnd();
+    const after = from ?? (await this.changes.findStart(end.place));
+    // The cursor is from another server, or from an old primary with changes that are lost.
+    if (isBefore(end.place, after)) throw new AppError('change.cursor_expired');
+    const isNarrow = conditions.length > 0 || actor.user_type !== 'system' || actor.carrier_scope !== null;
+    const stop = isNarrow ? await this.changes.findStop({ after, until: end.place }) : null;
+    const changes = await this.changes.list(actor, conditions, {
+      after,
+      until: stop ?? end.place,
+      limit: per_page + 1,
+    });
+    const last = changes[per_page - 1];
+    if (changes.length > per_page && last !== undefined) {
+      const place = { tx: last.tx, event_id: last.change_id, at: new Date(last.occurred_at) };
+      return { changes: changes.slice(0, per_page), place, behind_seconds: secondsSince(place.at) };
+    }
+    if (stop !== null) return { changes, place: stop, behind_seconds: secondsSince(stop.at) };
+    return { changes, place: end.place, behind_seconds: end.held_seconds };
+  }
 }
 
-/** Returns a page that further changes follow. */
-function pageUntil(place: Place): Omit<FeedPage, 'changes'> {
-  const behind_ms = currentTime().getTime() - place.at.getTime();
-  return { place, behind_seconds: Math.max(0, behind_ms / 1_000), isLast: false };
+function secondsSince(time: Date): number {
+  return Math.max(0, (currentTime().getTime() - time.getTime()) / 1_000);
 }

@@ -13,9 +13,8 @@ import { replaceConnections } from './data-source';
 import { Database } from './database';
 import { listenerAge } from './database.metrics';
 
-/** Channels on which triggers and the audit log announce changes. */
-export type NotificationChannel =
-  'user_changed' | 'roles_changed' | 'keys_changed' | 'signing_keys_changed' | 'changes_added';
+/** Channels on which triggers announce changes (migration AddNotifications and later ones). */
+export type NotificationChannel = 'user_changed' | 'roles_changed' | 'keys_changed' | 'signing_keys_changed';
 
 /** A moment at which all transactions with a smaller id than `tx` were finished. */
 export interface Horizon {

@@ -71,10 +71,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Follow what changes
-         * @description Returns what happened to users, sessions, roles and API keys, in an order that never changes. No change is missed, repeated, or added before a cursor that was returned. Callers with a scope get the changes of the users within the scope and of their sessions. Deletions and the end of a session are final. An open transaction delays later changes: see `behind_seconds`.
+         * Follow changes
+         * @description Returns what happened to users, sessions, roles and API keys, in an order that never changes. No change is missed or repeated. No change appears later before a cursor that was returned. Callers with a scope get the changes of the users within the scope and of their sessions. An open transaction delays later changes: see `behind_seconds`.
          *
-         *     To keep a copy, read `GET /user/list` or `GET /user/export` once, then continue here with their `changes_cursor`. A page with a filter can have fewer items than `per_page`, or none, before the end of the feed: it looks through 10,000 changes.
+         *     To keep a copy, read `GET /user/list` or `GET /user/export` once. Then continue here with its `changes_cursor`. For callers with a scope and for requests with a filter, a page can have fewer items than `per_page`, or none, before the end of the feed: each request looks through at most 10,000 changes.
          *
          *     Permission: `change:read`
          */
@@ -1664,7 +1664,7 @@ export interface components {
             carrier_id: string | null;
             /**
              * Format: int64
-             * @description version of the user after the change. Changes of concurrent transactions to one user can be in either order: keep the highest version and skip lower ones
+             * @description version of the user after the change, if the change recorded it
              * @example 7
              */
             version?: number;
@@ -1676,8 +1676,9 @@ export interface components {
              */
             fields: string[];
             /**
-             * @description new values of the changed fields of a user, without `attributes`; only with `include=values`
+             * @description the user as `GET /user/{user_id}` shows it now, without `attributes` and `last_login_ip`. Only with `include=values`, and only if the user is not deleted
              * @example {
+             *       "name": "ada",
              *       "locale": "en-GB"
              *     }
              */
@@ -1696,7 +1697,7 @@ export interface components {
             next_cursor: string;
             /**
              * Format: int64
-             * @description age in seconds, rounded up, of the oldest change that the pages so far do not contain: it is on the next page, or an open transaction holds it back. 0 if there is none
+             * @description age in seconds of the oldest change that is still to come, rounded up; 0 if there is none. The change is on the next page, or an open transaction holds it back
              * @example 0
              */
             behind_seconds: number;
@@ -7971,12 +7972,7 @@ export interface operations {
                  */
                 per_page?: number;
                 /**
-                 * @description Seconds that an empty page is delayed until there is a change. The wait can end early, for example when the service stops or the rights of the caller change
-                 * @example 30
-                 */
-                wait?: number;
-                /**
-                 * @description `values`: includes the new values of the changed fields of users; needs `user:read`
+                 * @description `values`: adds the user to each change of a user; needs `user:read`
                  * @example values
                  */
                 include?: components["schemas"]["ChangeInclude"];
