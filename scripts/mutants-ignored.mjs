@@ -1,11 +1,11 @@
-/** Begins a text that says what is wrong with a value, for people. No code reads these texts. */
+/** Matches the beginning of an error text for people. No code reads these texts. */
 const FAULT = /^(must|is|has|contains|exceeds|cannot|members are|the page was|Too many) /;
-/** Tables of data. A test could only repeat them; other tests compare them with other files. */
+/** Tables of data. A small test could only repeat them. Other tests compare them with files. */
 const TABLES = [
   ...['userFields', 'ownText', 'shared', 'fields', 'found', 'userList', 'deletedUserList'],
   ...['ownPermissions', 'permissionItems', 'newPrefixParameter'],
 ];
-/** Properties with a text of the OpenAPI document, which `npm run generate:check` compares. */
+/** Properties with texts of the OpenAPI document. `npm run generate:check` compares the texts. */
 const DOCUMENTED = ['meaning', 'example', 'description'];
 
 function textOf({ type, value, quasis }) {
@@ -13,7 +13,7 @@ function textOf({ type, value, quasis }) {
   return type === 'TemplateLiteral' ? quasis[0].value.raw : '';
 }
 
-/** Returns why a part of a file has no mutants, or undefined. */
+/** Returns the reason why a node gets no mutants, or undefined. */
 function shouldIgnore({ node, parent }) {
   if (FAULT.test(textOf(node))) return 'a text for people';
   if (parent?.type === 'ObjectProperty' && parent.value === node && DOCUMENTED.includes(parent.key.name))

@@ -4,8 +4,8 @@ import { join, relative } from 'node:path';
 import { Stryker } from '@stryker-mutator/core';
 
 /**
- * Files that decide without the database, by group and folder. Files in one text share the spec of
- * the first. Each text is a run of its own, because Jest loads the specs again for each mutant.
+ * Files whose rules need no database, by group and folder. The files in one string share the spec
+ * of the first file. Each string is a separate run, because Jest loads the specs for each mutant.
  */
 const GROUPS = {
   lists: { 'src/http/lists': ['filter', 'filter-value', 'list-query cursor boolean-parameter'] },
@@ -34,7 +34,7 @@ const GROUPS = {
 const DETECTED = ['Killed', 'Timeout'];
 const MISSED = ['Survived', 'NoCoverage'];
 
-/** Mutates some files, and runs the spec of the first of them. */
+/** Mutates files of a folder, and runs the spec of the first file for each mutant. */
 async function run(folder, names) {
   const stryker = new Stryker({
     mutate: names.map((name) => `${folder}/${name}.ts`),
@@ -48,7 +48,7 @@ async function run(folder, names) {
     ignorers: ['texts and tables'],
     coverageAnalysis: 'perTest',
     concurrency: 1,
-    // The sandbox contains what the specs load, outside the folders that other tools search.
+    // The sandbox contains only files that the specs load. Other tools do not search its folder.
     ignorePatterns: ['**', '!src/**', '!jest*.js', '!package.json', '!tsconfig.json'],
     tempDirName: join(tmpdir(), 'carrier-identity-mutants'),
     reporters: [],
@@ -63,7 +63,7 @@ const isOneOf =
   ({ status }) =>
     statuses.includes(status);
 
-/** Prints a mutant that no test noticed: its place, the code, and what replaced the code. */
+/** Prints a mutant that no test detected: its place, the original code and the replacement. */
 function describe({ fileName, location: { start, end }, replacement = '', status }) {
   const lines = readFileSync(fileName, 'utf8')
     .split('\n')

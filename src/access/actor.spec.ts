@@ -84,7 +84,7 @@ describe('a fresh authentication', () => {
     expect(() => assertFresh(fresh)).not.toThrow();
   });
 
-  it('is checked among the arguments before a handler runs (S24)', () => {
+  it('is checked with the arguments, before a handler runs (S24)', () => {
     expect(controller.remove(null, 'text', fresh)).toBe(controller);
     expect(() => controller.remove({}, stale)).toThrow('auth.reauthentication_required');
     expect(() => controller.remove(null, {})).toThrow('remove requires a fresh authentication');

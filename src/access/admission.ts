@@ -123,7 +123,7 @@ export class Admission {
       const [next] = queue;
       if (next === undefined || !this.hasPlaceFor(next.owner)) continue;
       this.queues.delete(actor);
-      // `admit` removes the queue again if it is now empty.
+      // `admit` removes the queue if it is empty.
       this.queues.set(actor, queue);
       // Holds the place before the work continues, because `admit` takes effect later.
       this.hold(next.owner, 1);

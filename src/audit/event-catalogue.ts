@@ -148,10 +148,10 @@ export function targetOf(event_type: EventType): TargetType {
   return ['mail', 'factor', 'password'].includes(subject) ? 'user' : (subject as TargetType);
 }
 
-/** Kinds of targets in the change feed. The index `events_changes_idx` names them too. */
+/** Kinds of targets in the change feed. The index `events_changes_idx` must name the same kinds. */
 export const changedTargets = namedEnum('ChangedTarget', ['user', 'session', 'role', 'key'], 'CHANGED');
 
-/** Events without a target: they report about many users, and no user changes. */
+/** Events about many users that change no user. They have no target. */
 const reports: EventType[] = ['user.exported', 'user.import_previewed'];
 
 /** Types of the events in the change feed. */

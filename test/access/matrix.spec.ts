@@ -336,7 +336,7 @@ describe('the access to operations', () => {
       }
     });
 
-    it('can repeat the rejected request with the same idempotency key after a fresh one (S24)', async () => {
+    it('can repeat the rejected request with the same key after a fresh authentication (S24)', async () => {
       const { token, session_id } = await service.login('administrator');
       const { user_id } = await service.createUser();
       const request = { token, body: { allowed_ips: [] }, headers: { 'idempotency-key': randomUUID() } };

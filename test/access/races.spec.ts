@@ -191,7 +191,7 @@ describe('access that changes', () => {
       };
 
       it.each(['deleted', 'disabled', 'demoted', 'scoped'])(
-        'keeps one if both are %s by each other and a third (Z15)',
+        'keeps one if both are %s by each other and by a third user (Z15)',
         async (title) => {
           const way = ways[title] as Way;
           await expectOneLeft(

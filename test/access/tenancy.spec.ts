@@ -53,7 +53,7 @@ describe('the scope and the identity of a caller', () => {
       expect(await rowOf(foreign.user_id)).toEqual(before);
     });
 
-    it('ends no session by id or filter, and responds as to a missing one (Z3, Z4, S5)', async () => {
+    it('ends no session by id or filter, and responds as for a missing session (Z3, Z4, S5)', async () => {
       const there = await service.delete(`/auth/session/${foreign.session_id}`, own);
       expect(there.status).toBe(404);
       expect(refusal(there)).toEqual(refusal(await service.delete(`/auth/session/${randomUUID()}`, own)));
@@ -258,7 +258,7 @@ describe('the scope and the identity of a caller', () => {
     });
   });
 
-  it('do not depend on the case of an id: nobody resets own factors or lockouts (L5, M3, M11, Z22)', async () => {
+  it('do not depend on the case of an id when users reset own factors or lockouts (L5, M3, M11, Z22)', async () => {
     const operator = await service.loginAs({ user_type: 'system', roles: ['operator'] });
     await enrolApp(service, operator);
     const path = `/user/${operator.user_id.toUpperCase()}`;

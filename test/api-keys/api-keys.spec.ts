@@ -184,7 +184,7 @@ describe('an API key', () => {
   });
 
   describe('as a token', () => {
-    it('is rejected at check-token and logout like any other bad token, and beside another (J8, J19)', async () => {
+    it('is rejected as an access or refresh token like any bad token, and beside another token (J8, J19)', async () => {
       const { key } = await createKey(service, ['*']);
       const send = async (token: string) => [
         await service.post('/auth/check-token', { body: { token } }),
@@ -268,7 +268,7 @@ describe('an API key', () => {
   });
 
   describe('in use', () => {
-    it('records the last use and its address at most once a minute, if it can', async () => {
+    it('records its last use and address at most once a minute, and works if that fails', async () => {
       const { key_id, key } = await createKey(service, ['user:read']);
       const { touch } = service.inside<ApiKeysRepository>('ApiKeysRepository');
       const noted = async () =>

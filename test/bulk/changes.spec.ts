@@ -139,7 +139,7 @@ describe('bulk changes', () => {
         expect(await state()).toEqual(before);
       });
 
-      it('lets one of 10 parallel uses of a confirm token win, and applies it once (B22)', async () => {
+      it('accepts a confirm token once in 10 parallel requests, and applies the change once (B22)', async () => {
         await addManyUsers(service, 3, `token-${method}`);
         const query = `carrier_id=token-${method}`;
         const confirm_token = await preview(method, query, body);

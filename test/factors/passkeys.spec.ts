@@ -511,7 +511,7 @@ describe('passkeys', () => {
     await other.close();
   });
 
-  it('returns 400 for a passkey that is no response of a browser, and 401 for a malformed challenge', async () => {
+  it('returns 400 for a passkey that is not a response of a browser, and 401 for a malformed challenge', async () => {
     const many = Object.fromEntries(Array.from({ length: 2_400 }, (_, index) => [`k${index}`, 'x']));
     for (const passkey of [null, 'text', [], 1, many]) {
       const { status, body } = await service.send('POST', '/auth/passkey/login', { body: { challenge: 'x', passkey } });

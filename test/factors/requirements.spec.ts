@@ -112,7 +112,7 @@ describe('requirements about second factors', () => {
         expect(codeOf(await patch(plain.user_id, { second_factor_required_from: from }))).toBe('400 request.invalid');
     });
 
-    it('requires a factor in bulk, and undoes it', async () => {
+    it('requires a factor of many users in bulk, and undoes the requirement', async () => {
       const users = [await service.createUser(), await service.createUser({ second_factor_required_from: past })];
       const ids = users.map(({ user_id }) => user_id).join();
       const body = { second_factor_required_from: '2030-01-01T01:00:00.0009+01:00' };
@@ -243,7 +243,7 @@ describe('requirements about second factors', () => {
       expect(codeOf(await enrol(thief))).toBe('201');
     });
 
-    it('requires no code, and mails none, before a factor is required and once it no longer is', async () => {
+    it('requires and mails no code while no factor is required', async () => {
       const later = await service.loginAs({ second_factor_required_from: future });
       expect(codeOf(await enrol(later))).toBe('201');
       const user = await service.loginAs({ second_factor_required_from: past });

@@ -48,7 +48,7 @@ describe('a login with a second factor', () => {
       return { users, credentials, logins, seen: await of('user_seen'), sessions: await of('sessions'), counters };
     };
 
-    it('has no effect but a challenge and its event, and leaves each effect to the second step (M12)', async () => {
+    it('has no effect except a challenge and its event, and leaves all others to the second step (M12)', async () => {
       // A user with a session, 3 failures, an old hash of a weak initial password, and a factor.
       const { name, user_id } = await service.createUser();
       await service.login(name);
@@ -386,7 +386,7 @@ describe('a login with a second factor', () => {
       expect((await wrong()).status).toBe(429);
     });
 
-    it('is cleared by no password or mailed reset, up to 100 codes, nor is the factor (M2, M8, R25)', async () => {
+    it('keeps counting up to 100 wrong codes, and keeps the factor, after mailed resets (M2, M8, R25)', async () => {
       const { name, user_id, email, app } = await user();
       let secret = password;
       const afterLogin = async (code: string) => {

@@ -176,7 +176,7 @@ describe('requests with an Idempotency-Key', () => {
     expect(brief(await create('limited', body, by))).toEqual([409, 'user.name_taken']);
   });
 
-  it('accepts keys of 1 to 255 characters of ASCII, and stores nothing for others or without a key (F12)', async () => {
+  it('accepts keys of 1 to 255 ASCII characters, and stores nothing for other keys or no key (F12)', async () => {
     for (const key of ['', '   ', 'a b', 'a, b', 'x'.repeat(256), '\u00e4']) {
       const body = person();
       const answer = await create(key, body);

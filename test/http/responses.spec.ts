@@ -148,7 +148,7 @@ describe('preflights', () => {
       }
   });
 
-  it('and responses allow nothing to other origins (H19, O4)', async () => {
+  it('allow nothing to other origins, as do the responses after them (H19, O4)', async () => {
     for (const origin of refused) {
       const { headers } = await preflight('/user', origin);
       expect([origin, headers['access-control-allow-origin'], headers.vary]).toEqual([
@@ -297,7 +297,7 @@ it('sends exactly the documented fields (O8)', async () => {
 describe('metrics', () => {
   const scrape = () => service.get('/metrics', { token: METRICS_TOKEN });
 
-  it('reject all but their token, also the access token of an administrator (O15)', async () => {
+  it('reject every token except METRICS_TOKEN, also the access token of an administrator (O15)', async () => {
     const [part, password] = [METRICS_TOKEN.slice(0, -1), btoa(`x:${METRICS_TOKEN}`)];
     const wrong = [`Bearer ${token}`, 'Bearer ', `Bearer ${part}y`, `Bearer ${part}`, `Bearer ${METRICS_TOKEN}x`];
     for (const authorization of [...wrong, `Basic ${password}`]) {
@@ -363,7 +363,7 @@ describe('the files of the console', () => {
     expect(nonces.size).toBe(paths.length);
   });
 
-  it('are compressed and immutable assets, which reject conditions that they do not meet', async () => {
+  it('are compressed and immutable if they are assets, and reject unmet ranges and conditions', async () => {
     const { statusCode, headers } = await get(`/assets/${script}`, { 'accept-encoding': 'br' });
     expect(statusCode).toBe(200);
     expect(headers).toMatchObject({
@@ -377,7 +377,7 @@ describe('the files of the console', () => {
       expect((await get(`/assets/${script}`, { [name]: value })).statusCode).toBe(400);
   });
 
-  it('are nothing else: responds with 404 to unknown files, and with 405 to other methods', async () => {
+  it('return 404 at unknown paths, and 405 for other methods', async () => {
     const unknown = [
       ...['/assets/', '/assets/nothing-12345678.js', '/assets/../index.html', '/package.json', '/index.html'],
       ...['/roles.js', '/roles/support.eu/index.js', '/users/support.eu', '/x/console/roles/support.eu'],

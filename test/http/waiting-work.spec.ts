@@ -108,7 +108,7 @@ describe('long work', () => {
     expect((await attack.all).filter(({ status }) => status === 200)).toHaveLength(23);
   });
 
-  it('shares three quarters of its places among users of a carrier, and a user and their API keys (D30)', async () => {
+  it('limits the users of a carrier, or a user and their keys, to three quarters of its places (D30)', async () => {
     const system = await service.loginAs({ user_type: 'system', roles: ['administrator'] });
     const { key } = await createKey(service, ['user:read'], {}, system);
     const [one, two] = [await administrator('west'), await administrator('west')];

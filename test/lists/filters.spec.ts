@@ -149,7 +149,7 @@ describe('filters of lists', () => {
     });
   });
 
-  it('compare one column only, and symbols with no runes that replace them in the index', async () => {
+  it('compare only one column, and do not match a symbol with the rune that replaces it in the index', async () => {
     const { user_id } = await service.createUser({ first_name: 'Zyxwvu', last_name: 'x+.x' });
     await service.createUser({ last_name: 'xᚪᚭx' });
     expect(await found(`last_name_like=${encodeURIComponent('X+.')}`)).toEqual([user_id]);

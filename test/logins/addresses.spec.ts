@@ -140,7 +140,7 @@ describe('the limits per address', () => {
         expect(decode(given)).toMatchObject({ client_id: key.key_id, aud: 'carrier-platform', roles: [] });
     });
 
-    it('rejects a revoked or altered key, and an address that is none or several (L30)', async () => {
+    it('rejects a revoked or altered key, and a header that is not exactly one address (L30)', async () => {
       const revoked = await createKey(service, ['login:forward']);
       await service.delete(`/auth/key/${revoked.key_id}`, service.admin);
       const body = { login: 'nobody', password };

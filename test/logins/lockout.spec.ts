@@ -387,7 +387,7 @@ describe('guessing passwords', () => {
       for (const login of missingLogins) found.set(login, await ownCounters(login, ['198.51.100.30', expired, ...own]));
     });
 
-    it('gives missing logins no counter where no user logged in, and at all addresses of a user or at none (L20)', () =>
+    it('gives a missing login separate counters at either all known addresses of a user or none (L20)', () =>
       expect(new Set(found.values())).toEqual(new Set(['', own.join()])));
 
     it('gives a missing login the same counters on another instance (L20)', async () => {
@@ -421,7 +421,7 @@ describe('guessing passwords', () => {
     });
 
     // The last test: it makes the addresses unknown.
-    it('makes no address known by a counter of a missing login (L20)', async () => {
+    it('does not treat an address as known because a missing login has a counter there (L20)', async () => {
       await service.rows('delete from login_attempts where address = any($1) and known_until is not null', [own]);
       for (const login of missingLogins) expect([login, await ownCounters(login, own)]).toEqual([login, '']);
     });

@@ -201,7 +201,7 @@ describe('a reset link', () => {
     expect((await reset(token)).status).toBe(204);
   });
 
-  it('rejects a weak password as everywhere, and keeps the link valid (R22)', async () => {
+  it('rejects a weak or malformed password with the usual codes, and keeps the link valid (R22)', async () => {
     const token = await mailedResetToken(service, user.email);
     const fault = async (secret: unknown) => {
       const { status, body } = await service.post(`/auth/reset/${token}`, { body: { password: secret } });

@@ -238,7 +238,7 @@ describe('requests for a reset link', () => {
       }
     });
 
-    it('rejects several hosts, none over HTTP/1.1, and absolute targets (R1)', async () => {
+    it('rejects several hosts, a missing host over HTTP/1.1, and absolute targets (R1)', async () => {
       const post = 'POST /auth/reset_email HTTP/1.1';
       const twoHosts = /^HTTP\/1\.1 400 [^]*application\/problem\+json[^]*"parameter":"Host"/;
       const nowhere = /^HTTP\/1\.1 404 [^]*application\/problem\+json[^]*"code":"request.not_found"/;

@@ -138,7 +138,7 @@ describe('securing an account', () => {
     expect((await service.get('/user/list?count=none', machine)).status).toBe(200);
   });
 
-  it('removes no factors for callers without the permission, and for no API key', async () => {
+  it('removes no factors for an API key, or for a caller without the permission', async () => {
     const user = await service.loginAs();
     const app = await enrolApp(service, user);
     const editor = await service.loginAs({ user_type: 'system', roles: ['editor'] });

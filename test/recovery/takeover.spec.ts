@@ -120,7 +120,7 @@ describe('attempts to keep or take over a login', () => {
     expect((await service.get('/user', { token })).status).toBe(401);
   });
 
-  it('stores no forged address of a proxy (S18)', async () => {
+  it('stores only the address in a header of the proxy, without port, zone or other text (S18)', async () => {
     const { name } = await service.createUser();
     for (const [forwarded, ip] of [
       ['1.2.3.4:5678', '1.2.3.4'],

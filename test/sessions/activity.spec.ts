@@ -242,7 +242,7 @@ describe('the activity of sessions', () => {
       expect(await isKnown(login)).toBe(true);
     });
 
-    it('is not kept beyond the end of its session, or the next time that requires a second factor', async () => {
+    it('is kept no longer than its session, or than until a second factor becomes required', async () => {
       const expiring = await service.loginAs();
       const operator = await service.loginAs({ user_type: 'system', roles: ['operator'] });
       const user = await service.loginAs();

@@ -157,7 +157,7 @@ describe('sessions on two instances', () => {
       }
     });
 
-    it('ends the session at reuses of a token after the grace period, with one event and one mail (S8)', async () => {
+    it('ends the session once, with one event and mail, if a token is reused after the grace period (S8)', async () => {
       const logins = await addLogins(service, 4, { prefix: 'robbed' });
       for (const [number, login] of logins.entries()) {
         const r1 = await rotated(at(number), login.refresh_token);
@@ -319,7 +319,7 @@ describe('sessions on two instances', () => {
       }
     });
 
-    it('of fresh authentication end with a reauthentication, on all instances, for all tokens (S24)', async () => {
+    it('of a fresh authentication end after a reauthentication, on all instances, for all tokens (S24)', async () => {
       const login = await service.login(adminEmail);
       const { token } = login;
       const attempt = async (instance: ServiceProcess, by: string) =>

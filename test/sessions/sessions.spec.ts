@@ -55,7 +55,7 @@ describe('sessions', () => {
     expect(await statuses(second, third, stranger, service.admin)).toEqual([200, 401, 200, 200]);
   });
 
-  it('ends an own session once, and keeps the time and reason of an end (S5)', async () => {
+  it('ends an own session once, and keeps the time and reason of the first end (S5)', async () => {
     const [victim, ended, expired] = await loginsOf(3);
     for (let time = 0; time < 2; time++)
       expect((await service.delete(`/auth/session/${ended.session_id}`, victim)).status).toBe(204);
@@ -278,7 +278,7 @@ describe('sessions', () => {
       expect(await service.rows(stored, [user_id])).toEqual([{ ip: '192.0.2.7' }]);
     });
 
-    it('show ids, which are no tokens, and no tokens or hashes (S17)', async () => {
+    it('show no tokens or hashes, but ids that are not accepted as tokens (S17)', async () => {
       const user = await service.loginAs();
       const all = await list(`user_id_in=${user.user_id},${service.admin.user_id}`);
       expect(idsOf(all)).toContain(user.session_id);

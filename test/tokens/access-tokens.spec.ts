@@ -163,7 +163,7 @@ describe('access tokens', () => {
     expect((await check(live.token)).status).toBe(200);
   });
 
-  it('limits guesses per address, in a token, a refresh token and at logout (S15)', async () => {
+  it('limits guesses of access and refresh tokens per address, also at logout (S15)', async () => {
     for (const [path, request] of [
       ['check-token', (token) => ({ body: { token } })],
       ['check-token', (refresh_token) => ({ body: { refresh_token } })],
@@ -215,7 +215,7 @@ describe('access tokens', () => {
     const inBody = (token: string) => JSON.stringify({ token });
     const bearer = (token: string) => ({ Authorization: `Bearer ${token}` });
 
-    it('gives the response of the handler, wherever the token is', async () => {
+    it('returns the same response as the handler for a token in the body or a header', async () => {
       const { token } = user;
       for (const [text, given] of [
         [inBody(token), {}],

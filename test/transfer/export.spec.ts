@@ -501,7 +501,7 @@ describe('the export of users', () => {
       }
     });
 
-    it('is limited to one for a user and their API keys, and rejected for a third user (D30)', async () => {
+    it('is limited to one per user with their API keys, and rejected for a third user (D30)', async () => {
       const { key } = await createKey(service, ['user:export']);
       const [other, third] = [await administrator(), await administrator()];
       const held = await begin();
@@ -525,7 +525,7 @@ describe('the export of users', () => {
       await until(async () => (await begin()).statusCode === 200);
     });
 
-    it('is limited to one for the users of a carrier, so that two of them leave a place (D30)', async () => {
+    it('is limited to one per carrier, so that a second user of the carrier takes no place (D30)', async () => {
       const ofCarrier = { carrier_id: 'big', roles: ['exporter'] };
       const [first, second] = [await service.loginAs(ofCarrier), await service.loginAs(ofCarrier)];
       expect((await begin('format=csv', first.token)).statusCode).toBe(200);

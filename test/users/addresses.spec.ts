@@ -317,7 +317,7 @@ describe('e-mail addresses of users', () => {
   });
 
   describe('similar addresses', () => {
-    it('creates exactly one user in 20 parallel creates of one address in any case (E6)', async () => {
+    it('creates exactly one user in 20 parallel requests for one address in any case (E6)', async () => {
       const variants = ['Race@Example.com', 'race@example.com', 'RACE@EXAMPLE.COM', ' race@example.com '];
       const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => invite(variants[n % variants.length])));
       expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);

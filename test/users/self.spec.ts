@@ -69,7 +69,7 @@ describe('users and themselves', () => {
       expect((await rename(user, user.user_id, 'Next hour')).status).toBe(200);
     });
 
-    it('records 60 of 80 parallel changes (B34)', async () => {
+    it('accepts and records 60 of 80 parallel changes of own fields (B34)', async () => {
       const user = await service.loginAs();
       const names = Array.from({ length: 80 }, (_, n) => `Name ${n}`);
       const answers = await Promise.all(names.map((name) => rename(user, user.user_id, name)));

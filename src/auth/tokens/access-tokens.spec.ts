@@ -95,7 +95,7 @@ describe('an access token', () => {
     expect(written).toEqual([['r', 60]]);
   });
 
-  it('is returned after this instance rejects the replaced sessions', async () => {
+  it('is returned only after this instance rejects the replaced sessions', async () => {
     const { state, tokens } = setUp();
     const completed = { ...login, ...session, refresh_token: 'r', expires_at: new Date(now), ended: 0 };
     const response = await tokens.respond(completed as unknown as CompletedLogin, null);
@@ -105,7 +105,7 @@ describe('an access token', () => {
     expect(state.caughtUp).toBe(1);
   });
 
-  it('has only limits that a request asks for, and known audiences (J30)', () => {
+  it('has exactly the limits that a request asks for, and only known audiences (J30)', () => {
     const { tokens } = setUp();
     expect(tokens.limited(systemActor, {})).toBe(systemActor);
     for (const asked of [{ audience: ['api', 'carrier-platform'] }, { permissions: ['a:b'] }, { permissions: [] }])
@@ -130,7 +130,7 @@ describe('the verification of an access token', () => {
     await expect(verified.verify(token)).rejects.toThrow('auth.token_invalid');
   });
 
-  it('uses no claims after they expired or the keys changed', () => {
+  it('uses no cached claims after they expired or the keys changed', () => {
     const { state, verified } = setUp();
     const token = signed({});
     verified.claimsOf(token);

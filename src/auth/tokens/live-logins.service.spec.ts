@@ -73,7 +73,7 @@ describe('a login that is read', () => {
     ['a role changes', 'roles_changed', '', false],
     ['notifications may be lost', 'gap', '', false],
   ] as const)(
-    'is cached only if it cannot have changed: %s, meanwhile or later (S16)',
+    'stays in the cache only if it cannot have changed: %s during or after the read (S16)',
     async (_title, channel, payload, cached) => {
       expect(await read(record, channel, payload)).not.toBeNull();
       expect(isCached()).toBe(cached);
@@ -110,7 +110,7 @@ describe('a login that is read', () => {
     expect(isCached()).toBe(false);
   });
 
-  it('notes its activity when it is due, with the time until the session expires', async () => {
+  it('records its activity when it is due, with the time until the session expires', async () => {
     await read();
     calls = [];
     for (const ms of [19_999, 1, 29_999, 1]) {

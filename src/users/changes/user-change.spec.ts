@@ -48,7 +48,7 @@ it('drops proposed addresses with an undo, not with a deletion', () => {
   expect([undo, { kind: 'delete' as const }].map(voidsProposals)).toEqual([true, false]);
 });
 
-it('removes factors and voids passwords only with a change that says so', () => {
+it('removes factors and voids passwords only if the change says so', () => {
   const all: UserChange = { reset_second_factors: true, secure: true };
   const actions = [{ kind: 'change', change: all } as const, { kind: 'change', change: {} } as const, undo];
   expect(actions.map(resetsFactors)).toEqual([true, false, false]);

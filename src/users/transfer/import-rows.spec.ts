@@ -44,7 +44,7 @@ describe('the faults of a row', () => {
     expect(check({ ...carrierRow, password_hash: 'x' })).toEqual([expect.objectContaining(fault)]);
   });
 
-  it('include those of reading the file, one for each field, and at most 20', () => {
+  it('include faults of reading the file, with one fault per field and at most 20 in total', () => {
     const faults = [{ pointer: '/name', code: 'field.malformed', detail: 'must be JSON' }];
     expect(faultsOf({ line: 2, size: 0, faults }, now)).toEqual(faults);
     expect(faultsOf({ line: 2, size: 0, faults, values: { ...carrierRow, name: '' } }, now)).toEqual(faults);
@@ -115,7 +115,7 @@ describe('a row', () => {
     expect(read({ ...carrierRow, ...changes })).toMatchObject({ last_login_ip: null, ...common, ...user });
   });
 
-  it('sorts roles, and gives a limited actor hashes that cost nothing', () => {
+  it('has sorted roles, and may contain a hash from a limited actor if the hash costs nothing', () => {
     expect(read({ ...systemRow, roles: ['root', 'admin'] }, { ...systemActor })).toHaveLength(1);
     const open = { ...grants, forbidden: [] };
     const context = { actor: systemActor, grants: open, costs: [] };

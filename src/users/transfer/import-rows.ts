@@ -99,7 +99,7 @@ export function isMd5(hash: unknown): hash is string {
 function permissionFaults(actor: Actor, grants: Grants, row: ImportRow): FieldError[] {
   const { user_type, carrier_id = null, password_hash = null } = row;
   const faults: FieldError[] = [];
-  // Only an actor without `carrier_scope` reaches System Users, and may give any scope.
+  // Only an actor without `carrier_scope` reaches System Users. This actor may grant any scope.
   if (!mayReach(actor, { user_type, carrier_id }))
     faults.push({ pointer: '/carrier_id', code: 'access.denied', detail: 'is outside your scope' });
   const roles = roleFault(grants, row);

@@ -67,7 +67,7 @@ describe('failed rows', () => {
     expect(toFailedRow({ line: 2, size: 0, ...(values && { values }) }, []).identities).toEqual(identities);
   });
 
-  it('keep cells for correction, except a password', () => {
+  it('keep their cells for correction, except passwords', () => {
     const values = { must_change_password: true, password_hash: 'x', password: 'x', name: null };
     expect(cellsOf(values)).toEqual({ must_change_password: 'true', password_hash: '(removed)' });
     expect(cellsOf(undefined)).toBeNull();

@@ -146,7 +146,7 @@ describe('files of an import', () => {
     await expect(read).rejects.toMatchObject({ code: thrown });
   });
 
-  it('ndjson: returns the rows with their lines and sizes, and a fault for a line that is no object', async () => {
+  it('ndjson: returns the rows with their lines and sizes, and a fault for a line that is not an object', async () => {
     const read = [];
     const longest = `{"a":"${'x'.repeat(131_072 - 8)}"}`;
     for await (const line of readFile(fileOf('ndjson', `{"a":1}\n \n[]\n{\n${longest}\n{"b":2}`))) read.push(line);
