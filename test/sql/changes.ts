@@ -13,10 +13,6 @@ export const changes = sqlExamples(ChangesRepository, {
   findStop: [[{ after, until }]],
   list: [
     [administrator, [], { after, until, limit: 101 }],
-    [
-      limited,
-      parseConditions({ type_in: 'user.changed,session.ended' }, changeFilter),
-      { after, until, limit: 101 },
-    ],
+    [limited, parseConditions({ type_in: 'user.changed,session.ended' }, changeFilter), { after, until, limit: 101 }],
   ],
 });

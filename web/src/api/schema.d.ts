@@ -5109,7 +5109,7 @@ export interface components {
          */
         ChangeType: "user.created" | "user.changed" | "user.deleted" | "user.restored" | "user.secured" | "user.purged" | "user.invited" | "user.unlocked" | "user.email_confirmed" | "mail.retried" | "factor.recovery_code_used" | "password.reset_requested" | "password.changed" | "password.reset" | "factor.enrolled" | "factor.renamed" | "factor.removed" | "factor.reset" | "factor.counter_went_back" | "factor.recovery_codes_renewed" | "session.ended" | "session.token_reused" | "role.created" | "role.changed" | "role.deleted" | "key.created" | "key.resumed" | "key.revoked";
         /**
-         * @description Kinds of targets in the change feed. The index `events_changes_idx` names them too.
+         * @description Kinds of targets in the change feed. The index `events_changes_idx` must name the same kinds.
          * @example user
          * @enum {string}
          */
