@@ -14,6 +14,7 @@ const LAYERS = [
   ['auth/sessions', 'users/mails'],
   ['users users/changes'],
   ['auth auth/login auth/second-factors auth/tokens auth/user-security', 'auth/signing-keys'],
+  ['webhooks'],
   ['users/bulk', 'users/transfer', 'auth/recovery', 'http/docs', 'health', 'console', 'stats'],
   ['cli', 'process'],
 ];

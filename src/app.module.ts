@@ -24,6 +24,7 @@ import { StatsModule } from './stats/stats.module';
 import { UsersModule } from './users/users.module';
 import { UsersBulkModule } from './users/bulk/users-bulk.module';
 import { UsersTransferModule } from './users/transfer/users-transfer.module';
+import { WebhooksModule } from './webhooks/webhooks.module';
 
 /**
  * Lists the modules of the service.
@@ -51,6 +52,7 @@ export class AppModule {
         UsersTransferModule,
         UsersModule,
         AuthModule,
+        WebhooksModule,
         RecoveryModule,
         StatsModule,
         HealthModule,

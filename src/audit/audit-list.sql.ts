@@ -21,7 +21,7 @@ const toleranceMs = 60_000;
  * Renders the search for an event by its id. The primary key begins with `occurred_at`, so the
  * condition also limits this time: a transaction begins shortly before the time in the UUIDv7.
  */
-function hasId(value: unknown): SqlFragment {
+export function hasId(value: unknown): SqlFragment {
   const isEvent = sql`events.event_id = ${value}::uuid`;
   const id = String(value);
   if (id[14] !== '7') return isEvent;

@@ -21,6 +21,9 @@ const rights = ['roles', 'carrier_scope', 'status', 'must_change_password', 'sec
 const roleFields = {
   impersonal: ['name', 'description', 'user_types', 'permissions', 'may_grant', 'second_factor_required_from'],
 } as const;
+const webhookFields = {
+  impersonal: ['url', 'description', 'type_in', 'carrier_scope', 'include_values'],
+} as const;
 const factorFields = { personal: ['name'], impersonal: ['factor_id', 'kind'] } as const;
 
 /** What an event means, and the keys of its `changes`. */
@@ -116,6 +119,14 @@ export const eventCatalogue = {
   },
   'key.resumed': { meaning: 'A suspended API key was resumed.', impersonal: ['name'] },
   'key.revoked': { meaning: 'An API key was revoked.', impersonal: ['name'] },
+  'webhook.created': { meaning: 'A webhook was created.', ...webhookFields },
+  'webhook.changed': { meaning: 'The settings of a webhook changed.', ...webhookFields },
+  'webhook.deleted': { meaning: 'A webhook was deleted.', impersonal: ['url'] },
+  'webhook.enabled': { meaning: 'A webhook was enabled.', impersonal: ['after'] },
+  'webhook.disabled': { meaning: 'A webhook was disabled, by a user or by the service.', impersonal: ['reason'] },
+  'webhook.replayed': { meaning: 'A webhook went to another place in the change feed.', impersonal: ['after'] },
+  'webhook.skipped': { meaning: 'A webhook passed over a change that failed.', impersonal: ['change_id'] },
+  'webhook.secret_rotated': { meaning: 'The secret of a webhook was replaced.' },
   'signing_key.rotated': {
     meaning: 'A new key signs access tokens, or is published to sign them later.',
     impersonal: ['kid', 'signs_from', 'revoked'],
@@ -126,7 +137,7 @@ export const eventCatalogue = {
 export type EventType = keyof typeof eventCatalogue;
 
 /** Kind of the target of an event. */
-export type TargetType = 'user' | 'session' | 'login' | 'operation' | 'role' | 'key' | 'signing_key';
+export type TargetType = 'user' | 'session' | 'login' | 'operation' | 'role' | 'key' | 'webhook' | 'signing_key';
 
 /** Value of a field before and after a change. */
 export interface Change {

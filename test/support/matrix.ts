@@ -180,7 +180,7 @@ export function matrixRows(service: TestService): Record<string, MatrixRow> {
       const { rows } = await service.sql.query<{ id: string }>(insert, [cell.target.user_id]);
       return call(request.replace(':id', rows[0]?.id ?? randomUUID()), body)(cell);
     };
-  const rows = { ...userRows(), ...sessionRows(), ...roleRows(), ...keyRows(), ...operationRows() };
+  const rows = { ...userRows(), ...sessionRows(), ...roleRows(), ...keyRows(), ...webhookRows(), ...operationRows() };
   return { ...rows, ...mailRows(), ...factorRows(), ...ownRows() };
 
   function userRows(): Record<string, MatrixRow> {
@@ -378,6 +378,46 @@ export function matrixRows(service: TestService): Record<string, MatrixRow> {
       ),
       'DELETE /auth/key/{key_id}': onKeys('DELETE /auth/key/:id'),
       'POST /auth/key/{key_id}/resume': onKeys('POST /auth/key/:id/resume'),
+    };
+  }
+
+  function webhookRows(): Record<string, MatrixRow> {
+    const insert = `
+      with gone as (delete from webhooks)
+      insert into webhooks (
+        webhook_id, url, type_in, include_values, user_type, carrier_id, created_by, secret, place_tx, place_id, place_at
+      )
+      select
+        uuid_v7(), 'https://one.example', '{role.deleted}', false, user_type, carrier_id, user_id, '', '9999999999',
+        uuid_v7(), now()
+      from users
+      where user_id = $1
+      returning webhook_id as id`;
+    const on = (request: string, status: string, body?: object) =>
+      onUsers('webhook:manage', callInserted(insert, request, body), existing(always(status), '404 webhook.not_found'));
+    const missing = `/webhook/:id/delivery/${randomUUID()}/retry`;
+    return {
+      'POST /webhook/create': own(
+        'webhook:manage',
+        call('POST /webhook/create', { url: 'https://one.example', include_values: true }),
+        '201',
+      ),
+      'GET /webhook/list': onUsers(
+        'webhook:manage',
+        callInserted(insert, 'GET /webhook/list?created_by=:user'),
+        count('found'),
+        found,
+      ),
+      'GET /webhook/{webhook_id}': on('GET /webhook/:id', '200'),
+      'PATCH /webhook/{webhook_id}': on('PATCH /webhook/:id', '200', {}),
+      'DELETE /webhook/{webhook_id}': on('DELETE /webhook/:id', '204'),
+      'POST /webhook/{webhook_id}/test': on('POST /webhook/:id/test', '202'),
+      'POST /webhook/{webhook_id}/enable': on('POST /webhook/:id/enable', '202', {}),
+      'POST /webhook/{webhook_id}/replay': on('POST /webhook/:id/replay', '202', { after: new Date().toISOString() }),
+      'POST /webhook/{webhook_id}/skip': on('POST /webhook/:id/skip', '202'),
+      'POST /webhook/{webhook_id}/rotate-secret': on('POST /webhook/:id/rotate-secret', '200', { keep_old_seconds: 0 }),
+      'GET /webhook/{webhook_id}/delivery/list': on('GET /webhook/:id/delivery/list', '200'),
+      'POST /webhook/{webhook_id}/delivery/{delivery_id}/retry': on(`POST ${missing}`, '404 delivery.not_found'),
     };
   }
 

@@ -1,6 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import type { Answered } from '../../platform/times';
 import { changedTargets } from '../event-catalogue';
+import type { Place } from './change-cursors';
 
 /** A change as the repository reads it. */
 export interface ChangeRecord {
@@ -58,6 +59,11 @@ export class ChangeListResponse {
    * change is on the next page, or an open transaction holds it back @example 0
    */
   behind_seconds!: number;
+}
+
+/** Returns the place of a change in the feed. */
+export function placeOf({ tx, change_id, occurred_at }: ChangeRecord): Place {
+  return { tx, event_id: change_id, at: new Date(occurred_at) };
 }
 
 /** Returns the public fields of a change, from an allow-list. @param values the user, if read */

@@ -6,9 +6,10 @@ import { filterSql, type FilterSql } from '../../http/lists/filter.sql';
 import { rawSql, sql, type SqlFragment } from '../../http/lists/sql';
 import { CONFIG, type Config } from '../../platform/config/config';
 import { Database } from '../../platform/database/database';
-import { changedTargets } from '../event-catalogue';
+import { hasId } from '../audit-list.sql';
 import { nilId, type Place } from './change-cursors';
 import { changeFilter } from './change-query';
+import { isChange } from './changes.sql';
 import type { ChangeRecord } from './changes.dto';
 
 /** The end of the feed at one moment. */
@@ -29,8 +30,18 @@ export interface FeedPart {
 
 /** Number of changes that a filtered page looks through. */
 const scanMax = 10_000;
-const isChange = rawSql(`events.target_type in (${changedTargets.map((type) => `'${type}'`).join(', ')})`);
 const filter: FilterSql = { spec: changeFilter, table: 'events', fields: { type: { column: 'events.event_type' } } };
+
+const columns = rawSql(`
+      event_id as change_id,
+      tx::text,
+      event_type as type,
+      occurred_at,
+      target_type,
+      coalesce(target_id::text, changes -> 'name' ->> 'after', changes -> 'name' ->> 'before') as target_id,
+      carrier_id,
+      coalesce(target_version, case event_type when 'user.created' then 1 end) as version,
+      array(select jsonb_object_keys(changes)) as fields`);
 
 /**
  * The SQL of the change feed.
@@ -68,8 +79,9 @@ export class ChangesRepository {
    * Returns the place before the oldest changes that are shown, or `end` if there are none. Begins
    * an hour after the oldest valid cursors, so that the next cursor is valid. The first transaction
    * of that hour is not always the one that began first.
+   * @param since earliest time of the changes; null = the oldest that are shown
    */
-  async findStart(end: Place): Promise<Place> {
+  async findStart(end: Place, since: Date | null): Promise<Place> {
     const isShown = sql`${isChange} and tx < ${end.tx}::xid8`;
     const [first] = await this.database.run<{ tx: string; at: Date }>(sql`
       with first as (
@@ -77,6 +89,7 @@ export class ChangesRepository {
         from events
         where ${isShown}
           and occurred_at > now() - make_interval(hours => 24 * ${this.config.CHANGE_DAYS}::integer - 1)
+          and occurred_at >= coalesce(${since}::timestamptz, '-infinity')
         order by occurred_at, event_id
         limit 1
       )
@@ -106,16 +119,7 @@ export class ChangesRepository {
   /** Returns the next changes that a scope shows and conditions match. */
   list(scope: Scope, conditions: Condition[], { after, until, limit }: FeedPart): Promise<ChangeRecord[]> {
     return this.database.answers.run<ChangeRecord>(sql`
-      select
-        event_id as change_id,
-        tx::text,
-        event_type as type,
-        occurred_at,
-        target_type,
-        coalesce(target_id::text, changes -> 'name' ->> 'after', changes -> 'name' ->> 'before') as target_id,
-        carrier_id,
-        coalesce(target_version, case event_type when 'user.created' then 1 end) as version,
-        array(select jsonb_object_keys(changes)) as fields
+      select ${columns}
       from events
       where ${isChange}
         and ${between(after, until)}
@@ -124,6 +128,18 @@ export class ChangesRepository {
         and ${filterSql(conditions, filter)}
       order by events.tx, events.event_id
       limit (select ${limit}::integer)`);
+  }
+
+  /** Returns a change that a scope shows, or null. */
+  async find(scope: Scope, change_id: string): Promise<ChangeRecord | null> {
+    const [change] = await this.database.answers.run<ChangeRecord>(sql`
+      select ${columns}
+      from events
+      where ${isChange}
+        and ${hasId(change_id)}
+        and (target_id is not null or target_type = 'role')
+        and ${visibleChanges(scope)}`);
+    return change ?? null;
   }
 }
 

@@ -1,13 +1,21 @@
 import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../access/actor';
 import { AppError } from '../../http/errors/app-error';
+import type { Condition } from '../../http/lists/filter';
+import { readValue } from '../../http/lists/filter-value';
 import { currentTime } from '../../platform/clock';
 import { type Horizon, Notifications } from '../../platform/database/notifications.service';
 import { MetricsService } from '../../platform/metrics/metrics.service';
 import type { Answered } from '../../platform/times';
 import { ChangeCursors, isBefore, nilId, type Place } from './change-cursors';
 import type { ChangeQuery } from './change-query';
-import { type ChangeListResponse, type ChangeRecord, type ChangeResponse, toChangeResponse } from './changes.dto';
+import {
+  type ChangeListResponse,
+  type ChangeRecord,
+  type ChangeResponse,
+  placeOf,
+  toChangeResponse,
+} from './changes.dto';
 import { behindSeconds } from './changes.metrics';
 import { ChangesRepository } from './changes.repository';
 
@@ -18,7 +26,7 @@ export type ReadUsers = (actor: Actor, user_ids: string[]) => Promise<Map<string
 export type ChangePage = Omit<ChangeListResponse, 'items'> & { items: Answered<ChangeResponse>[] };
 
 /** A page of the feed. */
-interface FeedPage {
+export interface FeedPage {
   changes: ChangeRecord[];
   /** the place up to which the reader has now seen all changes */
   place: Place;
@@ -67,20 +75,50 @@ export class ChangesService {
    */
   async list(actor: Actor, query: ChangeQuery): Promise<ChangePage> {
     const from = query.after === undefined ? null : this.cursors.decode(query.after);
-    const { changes, place, behind_seconds } = await this.read(actor, query, from);
-    const user_ids = changes.filter(({ target_type }) => target_type === 'user').map(({ target_id }) => target_id);
-    const users = query.values ? await this.readUsers(actor, [...new Set(user_ids)]) : null;
+    const { changes, place, behind_seconds } = await this.read(actor, query.conditions, from, query.per_page);
     return {
-      items: changes.map((change) => toChangeResponse(change, users?.get(change.target_id))),
+      items: await this.describe(actor, changes, query.values),
       next_cursor: this.cursors.encode(place),
       behind_seconds: Math.ceil(behind_seconds),
     };
   }
 
-  private async read(actor: Actor, { conditions, per_page }: ChangeQuery, from: Place | null): Promise<FeedPage> {
+  /** Returns changes as they are sent. @param values whether to read the users of the changes */
+  async describe(actor: Actor, changes: ChangeRecord[], values: boolean): Promise<Answered<ChangeResponse>[]> {
+    const user_ids = changes.filter(({ target_type }) => target_type === 'user').map(({ target_id }) => target_id);
+    const users = values ? await this.readUsers(actor, [...new Set(user_ids)]) : null;
+    return changes.map((change) => toChangeResponse(change, users?.get(change.target_id)));
+  }
+
+  /** Returns a change that the actor may see, or null. */
+  find(actor: Actor, change_id: string): Promise<ChangeRecord | null> {
+    return this.changes.find(actor, change_id);
+  }
+
+  /** Returns the end of the feed: the place after all changes that it shows now. */
+  async findEnd(): Promise<Place> {
+    return (await this.changes.findEnd()).place;
+  }
+
+  /**
+   * Returns the place of a cursor, or before the first change since a time.
+   * @throws page.cursor_invalid, change.cursor_expired
+   */
+  async placeOf(after: string): Promise<Place> {
+    const time = readValue(after, { type: 'time' });
+    if (!('value' in time)) return this.cursors.decode(after);
+    return this.changes.findStart(await this.findEnd(), new Date(String(time.value)));
+  }
+
+  /**
+   * Reads the next changes that the actor may see.
+   * @param from null = from the oldest change
+   * @throws change.cursor_expired
+   */
+  async read(actor: Actor, conditions: Condition[], from: Place | null, per_page: number): Promise<FeedPage> {
     await this.notifications.assertLease();
     const end = await this.changes.findEnd();
-    const after = from ?? (await this.changes.findStart(end.place));
+    const after = from ?? (await this.changes.findStart(end.place, null));
     // The cursor is from another server, or from an old primary with changes that are lost.
     if (isBefore(end.place, after)) throw new AppError('change.cursor_expired');
     const isNarrow = conditions.length > 0 || actor.user_type !== 'system' || actor.carrier_scope !== null;
@@ -92,7 +130,7 @@ export class ChangesService {
     });
     const last = changes[per_page - 1];
     if (changes.length > per_page && last !== undefined) {
-      const place = { tx: last.tx, event_id: last.change_id, at: new Date(last.occurred_at) };
+      const place = placeOf(last);
       return { changes: changes.slice(0, per_page), place, behind_seconds: secondsSince(place.at) };
     }
     if (stop !== null) return { changes, place: stop, behind_seconds: secondsSince(stop.at) };

@@ -79,8 +79,8 @@ export class RecoveryController {
     description:
       'Sets the password. The link works once. ' +
       'All sessions of the user end, the user gets a mail, and an invited user becomes active. ' +
-      'A link with the kind `not_me` also restores the address that it was mailed to, revokes API keys, and removes ' +
-      'second factors that were added since the first change that it undoes. ' +
+      'A link with the kind `not_me` also restores the address that it was mailed to, revokes API keys, disables ' +
+      'webhooks and removes second factors that were added since the first change that it undoes. ' +
       'A rejected password does not use up the link. ' +
       'At most 8 new passwords of a user are processed at the same time; further requests return 429. ' +
       asPage,

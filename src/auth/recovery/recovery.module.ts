@@ -14,11 +14,13 @@ import { MailJobsService } from './mail-jobs.service';
 import { RecoveryController } from './recovery.controller';
 import { RecoveryService } from './recovery.service';
 import { ResetRequestsService } from './reset-requests.service';
+import { WebhooksModule } from '../../webhooks/webhooks.module';
 
 /** Sets passwords and confirms e-mail addresses by mailed link. */
 @Module({
   imports: [
     ApiKeysModule,
+    WebhooksModule,
     AuthModule,
     CredentialsModule,
     EventsModule,

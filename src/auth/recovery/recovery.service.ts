@@ -15,6 +15,7 @@ import type { LinkResponse, ResetLinkResponse } from '../auth.dto';
 import { LoginsService } from '../login/logins.service';
 import { EventsService } from '../../audit/events.service';
 import { FactorsService } from '../second-factors/factors.service';
+import { WebhooksService } from '../../webhooks/webhooks.service';
 
 /** Purposes of links that set a password. */
 const resetPurposes: LiveToken['purpose'][] = ['reset', 'invite', 'shown', 'not_me'];
@@ -31,6 +32,7 @@ export class RecoveryService {
     private readonly users: UsersService,
     private readonly logins: LoginsService,
     private readonly apiKeys: ApiKeysService,
+    private readonly webhooks: WebhooksService,
     private readonly factors: FactorsService,
     private readonly events: EventsService,
     private readonly conflicts: ConflictLimitService,
@@ -122,7 +124,7 @@ export class RecoveryService {
   }
 
   /**
-   * Revokes API keys and removes factors that were added since the first change of a `not_me` link,
+   * Revokes API keys, disables webhooks and removes factors that were added since the first change of a `not_me` link,
    * and voids the recovery codes.
    * Keeps the new factors if the user had older factors and none is left: a mailed link
    * must not replace a second factor (R25).
@@ -134,6 +136,7 @@ export class RecoveryService {
   ): Promise<void> {
     for (const { key_id, created_at } of await this.apiKeys.listCreated(user_id))
       if (created_at >= requested_at) await this.apiKeys.revoke(actor, key_id);
+    await this.webhooks.disableCreatedSince(actor, user_id, requested_at);
     const older = new Set(factors);
     const found = (await this.factors.list(user_id)).factors;
     if (older.size > 0 && !found.some(({ factor_id }) => older.has(factor_id))) return;

@@ -100,6 +100,16 @@ export const errorCodes = {
     title: 'Operation not found',
     meaning: 'The operation does not exist, or the caller may not see it.',
   },
+  'webhook.not_found': {
+    status: 404,
+    title: 'Webhook not found',
+    meaning: 'The webhook does not exist, or the caller may not see it.',
+  },
+  'delivery.not_found': {
+    status: 404,
+    title: 'Delivery not found',
+    meaning: 'The webhook has no delivery with this id, or it is older than 7 days.',
+  },
   'key.not_found': {
     status: 404,
     title: 'API key not found',
@@ -139,6 +149,16 @@ export const errorCodes = {
     status: 409,
     title: 'User name already in use',
     meaning: 'Another user has this name.',
+  },
+  'webhook.disabled': {
+    status: 409,
+    title: 'The webhook is disabled',
+    meaning: 'The webhook sends nothing. Enable it first.',
+  },
+  'webhook.too_many': {
+    status: 409,
+    title: 'Too many webhooks',
+    meaning: 'There are 500 webhooks, or the session of the caller has ended. Delete webhooks that nobody uses.',
   },
   'user.last_administrator': {
     status: 409,

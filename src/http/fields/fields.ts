@@ -109,6 +109,16 @@ export function BooleanField(options: FieldOptions = {}): PropertyDecorator {
   ]);
 }
 
+/** Declares an integer within limits. */
+export function IntegerField(options: FieldOptions & { min: number; max: number }): PropertyDecorator {
+  const { min, max } = options;
+  const isWithin = (value: unknown) => typeof value === 'number' && value >= min && value <= max;
+  return field(options, { type: 'integer', format: 'int32', minimum: min, maximum: max }, [
+    { code: 'field.wrong_type', detail: 'must be an integer', passes: Number.isInteger },
+    { code: 'field.not_allowed', detail: `must be between ${min} and ${max}`, passes: isWithin },
+  ]);
+}
+
 /** Does not describe the values, because a recursive schema would break generated types. */
 const jsonObject = { type: 'object', additionalProperties: true, propertyNames: { not: { enum: forbiddenKeys } } };
 

@@ -6,7 +6,7 @@ import { retentionRemoved } from './retention.metrics';
 const runMaxMs = 60_000;
 
 /** Kinds of rows that are removed after some time. */
-export type RetentionKind = 'users' | 'events' | 'operations' | 'skipped_rows';
+export type RetentionKind = 'users' | 'events' | 'operations' | 'skipped_rows' | 'webhook_deliveries';
 
 /** Removes old rows in batches, each in a short transaction. */
 @Injectable()

@@ -30,7 +30,7 @@ const zeroWidthNonJoiner = '\u200c';
 export function detailsOf(
   to: { name: string; carrier_id: string | null; locale: string | null; timezone: string | null },
   origin: MailOrigin | undefined,
-  { factor, codes_left, keys = [], suspended_keys = [] }: MailFacts = {},
+  { factor, codes_left, keys = [], suspended_keys = [], webhook }: MailFacts = {},
 ): MailDetail[] {
   const language = languageOf(to.locale) ?? 'en';
   const { labels } = mailTexts[language];
@@ -40,6 +40,7 @@ export function detailsOf(
     ...(codes_left === undefined ? [] : [[labels.codes_left, String(codes_left)]]),
     ...keys.map(({ key_id, name }) => [labels.keys, `${harmless(name)} (${key_id})`]),
     ...suspended_keys.map(({ key_id, name }) => [labels.suspended_keys, `${harmless(name)} (${key_id})`]),
+    ...(webhook === undefined ? [] : [[labels.webhook, harmless(webhook)]]),
   ];
   const time = origin === undefined ? [] : [[labels.time, timeText(origin.at, language, to.timezone)]];
   const source =

@@ -14,6 +14,7 @@ const noticeNames = [
   'passkey-counter',
   'second-step-missing',
   'new-address-login',
+  'webhook-disabled',
 ] as const;
 
 const linkMails = ['invitation', 'reset', 'secured', 'email-confirmation'] as const;
@@ -61,6 +62,8 @@ export interface MailFacts {
   keys?: { key_id: string; name: string }[];
   /** API keys that were suspended */
   suspended_keys?: { key_id: string; name: string }[];
+  /** target of a webhook */
+  webhook?: string;
 }
 
 /** Labels of the details below the text of a mail. */
@@ -71,6 +74,7 @@ export interface MailLabels {
   codes_left: string;
   keys: string;
   suspended_keys: string;
+  webhook: string;
   time: string;
   ip: string;
   device: string;

@@ -1,13 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { type Actor, type Caller, selfOf } from '../../access/actor';
 import { addressKey } from '../../platform/ip';
+import { newId } from '../../platform/random';
 import { CredentialsService } from '../../auth/passwords/credentials.service';
 import type { Changes } from '../../audit/event.entity';
 import { JobsService } from '../../platform/jobs/jobs.service';
 import type { MailFacts, MailName } from '../../platform/mail/mail-name';
 import { originOf, originOfOther } from '../../platform/mail/mail-origin';
 import { type RateLimit, RateLimitsService } from '../../access/rate-limits/rate-limits.service';
-import { enqueueMails, type MailJob, mailKey } from './mail-job';
+import { enqueueMails, mailJob, type MailJob, mailKey } from './mail-job';
 import { type LinkState, MailsRepository } from './mails.repository';
 
 interface Addressee {
@@ -158,6 +159,12 @@ export class UserMailsService {
   /** Notifies a user that a replayed refresh token ended a session. */
   async tokenReused(user_id: string, caller: Caller): Promise<void> {
     await this.enqueue({ user_id, mail: 'token-reuse', origin: originOf(caller) });
+  }
+
+  /** Notifies the creator of a webhook that it was disabled. @param url target of the webhook */
+  async webhookDisabled(user_id: string, url: string): Promise<void> {
+    const job: MailJob = { user_id, mail: 'webhook-disabled', facts: { webhook: url } };
+    await this.jobs.enqueue(mailJob, { ...job }, `${mailKey(job)}:${newId()}`);
   }
 
   /**

@@ -494,6 +494,56 @@ export const listCarriersFilters = {
   },
 } as const;
 
+/** Filters of `listWebhooks`. */
+export const listWebhooksFilters = {
+  webhook_id: {
+    kind: 'id',
+    operators: ['', '_ne', '_in'],
+  },
+  url: {
+    kind: 'text',
+    operators: ['', '_ne', '_in', '_like'],
+  },
+  state: {
+    kind: 'choice',
+    choices: ['active', 'failing', 'disabled'],
+    operators: ['', '_ne', '_in'],
+  },
+  created_at: {
+    kind: 'time',
+    operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte'],
+  },
+  created_by: {
+    kind: 'id',
+    operators: ['', '_ne', '_in'],
+  },
+} as const;
+
+/** Filters of `listDeliveries`. */
+export const listDeliveriesFilters = {
+  kind: {
+    kind: 'choice',
+    choices: ['change', 'test', 'retry'],
+    operators: ['', '_ne', '_in'],
+  },
+  change_id: {
+    kind: 'id',
+    operators: ['', '_ne', '_in', '_isnull'],
+  },
+  type: {
+    kind: 'text',
+    operators: ['', '_ne', '_in', '_like'],
+  },
+  failed: {
+    kind: 'boolean',
+    operators: ['', '_ne', '_in'],
+  },
+  created_at: {
+    kind: 'time',
+    operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte'],
+  },
+} as const;
+
 /** Filters of `listMails`. */
 export const listMailsFilters = {
   mail_id: {
@@ -520,6 +570,7 @@ export const listMailsFilters = {
       'passkey-counter',
       'second-step-missing',
       'new-address-login',
+      'webhook-disabled',
     ],
     operators: ['', '_ne', '_in'],
   },

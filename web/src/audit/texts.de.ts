@@ -29,6 +29,7 @@ export const auditTexts: typeof en = {
     operation: 'Vorgang',
     role: 'Rolle',
     key: 'API-Schlüssel',
+    webhook: 'Webhook',
     signing_key: 'Signaturschlüssel',
   },
   types: {
@@ -71,6 +72,14 @@ export const auditTexts: typeof en = {
     'key.created': 'API-Schlüssel angelegt',
     'key.resumed': 'API-Schlüssel wieder zugelassen',
     'key.revoked': 'API-Schlüssel widerrufen',
+    'webhook.created': 'Webhook angelegt',
+    'webhook.changed': 'Webhook geändert',
+    'webhook.deleted': 'Webhook gelöscht',
+    'webhook.enabled': 'Webhook aktiviert',
+    'webhook.disabled': 'Webhook deaktiviert',
+    'webhook.replayed': 'Webhook zurückgesetzt',
+    'webhook.skipped': 'Änderung von Webhook übersprungen',
+    'webhook.secret_rotated': 'Geheimnis eines Webhooks ersetzt',
     'signing_key.rotated': 'Signaturschlüssel gewechselt',
   },
   keys: {

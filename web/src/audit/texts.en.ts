@@ -28,6 +28,7 @@ export const auditTexts = {
     operation: 'Operation',
     role: 'Role',
     key: 'API key',
+    webhook: 'Webhook',
     signing_key: 'Signing key',
   },
   types: {
@@ -70,6 +71,14 @@ export const auditTexts = {
     'key.created': 'API key created',
     'key.resumed': 'API key resumed',
     'key.revoked': 'API key revoked',
+    'webhook.created': 'Webhook created',
+    'webhook.changed': 'Webhook changed',
+    'webhook.deleted': 'Webhook deleted',
+    'webhook.enabled': 'Webhook enabled',
+    'webhook.disabled': 'Webhook disabled',
+    'webhook.replayed': 'Webhook replayed',
+    'webhook.skipped': 'Change skipped by webhook',
+    'webhook.secret_rotated': 'Secret of webhook replaced',
     'signing_key.rotated': 'Signing key rotated',
   },
   keys: {

@@ -34,6 +34,7 @@ export const mailsTexts: typeof en = {
     'passkey-counter': 'Passkey möglicherweise kopiert',
     'second-step-missing': 'Zweiter Schritt fehlt',
     'new-address-login': 'Anmeldung von neuer Adresse',
+    'webhook-disabled': 'Webhook deaktiviert',
     secured: 'Konto gesichert',
   },
   states: { waiting: 'Wartet', retrying: 'Wird erneut versucht', sending: 'Wird gesendet', failed: 'Fehlgeschlagen' },

@@ -32,6 +32,7 @@ export const mailsTexts = {
     'passkey-counter': 'Passkey possibly cloned',
     'second-step-missing': 'Second step missing',
     'new-address-login': 'Login from a new address',
+    'webhook-disabled': 'Webhook disabled',
     secured: 'Account secured',
   },
   states: { waiting: 'Waiting', retrying: 'Retrying', sending: 'Sending', failed: 'Failed' },

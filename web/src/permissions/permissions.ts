@@ -16,6 +16,7 @@ export const ownPermissions = [
   'session:revoke',
   'role:read',
   'role:manage',
+  'webhook:manage',
   'key:manage',
   'audit:read',
   'change:read',

@@ -36,6 +36,7 @@ export const permissionTexts: typeof en = {
     'session:revoke': 'Sitzungen beenden',
     'role:read': 'Rollen lesen',
     'role:manage': 'Rollen anlegen, ändern und löschen',
+    'webhook:manage': 'Webhooks anlegen, lesen und löschen',
     'key:manage': 'Schlüssel anlegen, lesen und widerrufen',
     'audit:read': 'Protokoll lesen',
     'change:read': 'Änderungen verfolgen',

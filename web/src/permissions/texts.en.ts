@@ -36,6 +36,7 @@ export const permissionTexts = {
     'session:revoke': 'End sessions',
     'role:read': 'Read roles',
     'role:manage': 'Create, change and delete roles',
+    'webhook:manage': 'Create, read and delete webhooks',
     'key:manage': 'Create, read and revoke keys',
     'audit:read': 'Read the audit log',
     'change:read': 'Follow changes',

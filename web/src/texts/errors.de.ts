@@ -35,6 +35,10 @@ export const errorTexts: Record<string, string> = {
   'session.not_found': 'Diese Sitzung gibt es nicht, oder Sie dürfen sie nicht sehen.',
   'role.not_found': 'Diese Rolle gibt es nicht.',
   'operation.not_found': 'Diesen Vorgang gibt es nicht, oder Sie dürfen ihn nicht sehen.',
+  'delivery.not_found': 'Diese Zustellung gibt es nicht, oder sie ist älter als 7 Tage.',
+  'webhook.disabled': 'Der Webhook ist deaktiviert. Aktivieren Sie ihn zuerst.',
+  'webhook.not_found': 'Diesen Webhook gibt es nicht, oder Sie dürfen ihn nicht sehen.',
+  'webhook.too_many': 'Es gibt zu viele Webhooks. Löschen Sie Webhooks, die niemand benutzt.',
   'key.not_found': 'Diesen API-Schlüssel gibt es nicht, oder Sie dürfen ihn nicht sehen.',
   'factor.not_found':
     'Diesen zweiten Faktor gibt es nicht. Wenn Sie ihn nicht rechtzeitig bestätigt haben, fügen Sie ihn neu hinzu.',

@@ -9,6 +9,7 @@ export const de: MailTexts = {
     codes_left: 'Verbleibende Wiederherstellungscodes',
     keys: 'Gültiger API-Schlüssel',
     suspended_keys: 'Ausgesetzter API-Schlüssel',
+    webhook: 'Webhook',
     time: 'Zeitpunkt',
     ip: 'IP-Adresse',
     device: 'Gerät',
@@ -157,6 +158,15 @@ export const de: MailTexts = {
         'verwendet wurde.',
       'Falls Sie das nicht waren, legen Sie sofort ein neues Passwort fest und informieren Sie Ihre Administration. ' +
         'Ein neues Passwort beendet Ihre anderen Sitzungen.',
+    ],
+  },
+  'webhook-disabled': {
+    subject: 'Ein Webhook wurde deaktiviert',
+    paragraphs: [
+      'Ein Webhook, den Sie angelegt haben, wurde deaktiviert. Sein Ziel hat mit 410 geantwortet oder drei Tage lang ' +
+        'keine Anfrage angenommen, oder Sie dürfen nicht mehr lesen, was er sendet. Änderungen von Benutzern werden ' +
+        'nicht mehr an das Ziel gesendet.',
+      'Die Liste der Webhooks zeigt den Grund. Aktivieren Sie den Webhook dort: Er fährt fort, wo er aufgehört hat.',
     ],
   },
   'enrollment-code': {

@@ -9,6 +9,7 @@ export const en: MailTexts = {
     codes_left: 'Recovery codes left',
     keys: 'API key that still works',
     suspended_keys: 'Suspended API key',
+    webhook: 'Webhook',
     time: 'Time',
     ip: 'IP address',
     device: 'Device',
@@ -151,6 +152,14 @@ export const en: MailTexts = {
       'Someone logged in to your account from an IP address that was not used to log in during the last 30 days.',
       'If this was not you, set a new password immediately and contact your administrator. ' +
         'A new password ends your other sessions.',
+    ],
+  },
+  'webhook-disabled': {
+    subject: 'A webhook was disabled',
+    paragraphs: [
+      'A webhook that you created was disabled. Its target responded with 410, or did not accept a request for three ' +
+        'days, or you may no longer read what it sends. Changes of users are no longer sent to the target.',
+      'The list of webhooks shows the reason. Enable the webhook there: it continues where it stopped.',
     ],
   },
   'enrollment-code': {

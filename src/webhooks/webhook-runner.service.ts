@@ -1,0 +1,300 @@
+import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import { type Actor } from '../access/actor';
+import { holds } from '../access/permissions';
+import { changeFilter } from '../audit/changes/change-query';
+import { type ChangeRecord, placeOf } from '../audit/changes/changes.dto';
+import { ChangesService } from '../audit/changes/changes.service';
+import { RememberedActorsService } from '../auth/tokens/remembered-actors.service';
+import { AppError } from '../http/errors/app-error';
+import { parseConditions } from '../http/lists/filter';
+import { currentTime, monotonicMs } from '../platform/clock';
+import { CONFIG, type Config } from '../platform/config/config';
+import { runsJobs } from '../platform/instance';
+import { JobsService } from '../platform/jobs/jobs.service';
+import { RetentionService } from '../platform/jobs/retention.service';
+import { MetricsService } from '../platform/metrics/metrics.service';
+import { newId } from '../platform/random';
+import { within } from '../platform/within';
+import { Slots } from './slots';
+import { type ClaimedWebhook, type WaitingDelivery, WebhookRunsRepository } from './webhook-runs.repository';
+import { WebhookSecrets } from './webhook-secrets';
+import { WebhookTransport } from './webhook-transport';
+import { deliveriesSent, showWebhooks, webhookGauges } from './webhooks.metrics';
+import { WebhooksService } from './webhooks.service';
+
+const pollMs = 250;
+/** Requests at once per instance. */
+const requestsMax = 50;
+/** A request that takes longer moves to a place for slow requests, if one is free. */
+const slowMs = 500;
+/** Statements at once, so that webhooks leave the connections to requests. */
+const statementsMax = 2;
+const pageMax = 100;
+/** Time after which a webhook with more to send lets others take its place. */
+const sliceMs = 5_000;
+const firstRetrySeconds = 5;
+const retrySecondsMax = 3_600;
+const failingSecondsMax = 3 * 86_400;
+const stopTimeoutMs = 4_000;
+const deliveryDays = 7;
+const deliveriesPerWebhook = 10_000;
+const removedPerBatch = 5_000;
+
+/** The body of a request and the id of what it reports. */
+interface Message {
+  id: string;
+  type: string;
+  timestamp: string;
+  data: object;
+}
+
+/** The places that the requests of a webhook take. */
+interface Run {
+  slots: Slots;
+}
+
+/**
+ * Sends the requests of webhooks: one at a time per webhook, in the order of the feed, at least
+ * once (ADR 17). Claims webhooks in the database, so that any instance continues after a crash. A
+ * webhook that hangs or fails takes no place from others: failing webhooks and slow requests have
+ * places of their own.
+ */
+@Injectable()
+export class WebhookRunner implements OnApplicationBootstrap, OnModuleDestroy {
+  private readonly logger = new Logger(WebhookRunner.name);
+  private readonly secrets: WebhookSecrets;
+  private readonly holder = newId();
+  private readonly active = new Slots(requestsMax);
+  private readonly slow = new Slots(requestsMax);
+  private readonly statements = new Slots(statementsMax);
+  private readonly underWay = new Set<Promise<void>>();
+  private timer: NodeJS.Timeout | undefined;
+  private stopping = false;
+
+  constructor(
+    private readonly runs: WebhookRunsRepository,
+    private readonly webhooks: WebhooksService,
+    private readonly changes: ChangesService,
+    private readonly actors: RememberedActorsService,
+    private readonly transport: WebhookTransport,
+    private readonly jobs: JobsService,
+    private readonly retention: RetentionService,
+    metrics: MetricsService,
+    @Inject(CONFIG) config: Config,
+  ) {
+    this.secrets = new WebhookSecrets(config);
+    metrics.sample(webhookGauges, () => this.runs.count(), showWebhooks);
+    this.jobs.every('27 * * * *', 'remove-old-deliveries', () => this.removeOld());
+  }
+
+  onApplicationBootstrap(): void {
+    if (runsJobs) this.schedule(0);
+  }
+
+  /** Waits for requests that are under way. Another process sends an unfinished request again. */
+  async onModuleDestroy(): Promise<void> {
+    this.stopping = true;
+    clearTimeout(this.timer);
+    await within(
+      stopTimeoutMs,
+      Promise.all(this.underWay).then(() => undefined),
+      () => undefined,
+    );
+  }
+
+  private schedule(ms: number): void {
+    this.timer = setTimeout(() => {
+      void this.claim().finally(() => {
+        if (!this.stopping) this.schedule(pollMs);
+      });
+    }, ms).unref();
+  }
+
+  private async claim(): Promise<void> {
+    try {
+      const free = { active: this.active.free, failing: this.slow.free };
+      for (const webhook of await this.runs.claim(this.holder, free)) this.start(webhook);
+    } catch (error) {
+      this.logger.warn(`webhooks: ${String(error)}`);
+    }
+  }
+
+  private start(webhook: ClaimedWebhook): void {
+    const run = { slots: webhook.state === 'failing' ? this.slow : this.active };
+    run.slots.take();
+    const work = this.work(run, webhook)
+      .catch((error: unknown) => this.logger.warn(`webhook ${webhook.webhook_id}: ${String(error)}`))
+      .finally(() => {
+        run.slots.give();
+        this.underWay.delete(work);
+      });
+    this.underWay.add(work);
+  }
+
+  /** Sends what a webhook has to send, until nothing is left, a request fails or the time is up. */
+  private async work(run: Run, claimed: ClaimedWebhook): Promise<void> {
+    let webhook: ClaimedWebhook | null = claimed;
+    for (const waiting of await this.statements.run(() => this.runs.listWaiting(claimed.webhook_id))) {
+      webhook = await this.sendWaiting(run, webhook, waiting);
+      if (webhook === null) return;
+    }
+    const until = monotonicMs() + sliceMs;
+    while (webhook.is_due && webhook.state !== 'disabled' && !this.stopping && monotonicMs() < until) {
+      const from = webhook;
+      const sent: SentPage = await this.sendPage(run, from);
+      if (sent.hasEnded) return;
+      webhook = sent.webhook;
+    }
+    await this.statements.run(() => this.runs.release(this.holder, webhook));
+  }
+
+  /** Sends the next changes of a webhook. */
+  private async sendPage(run: Run, from: ClaimedWebhook): Promise<SentPage> {
+    const actor = await this.actorOf(from);
+    if (actor === null) return { hasEnded: true };
+    const place = { tx: from.place_tx, event_id: from.place_id, at: from.place_at };
+    const conditions =
+      from.type_in.length === 0 ? [] : parseConditions({ type_in: from.type_in.join(',') }, changeFilter);
+    const page = await this.statements.run(() => this.changes.read(actor, conditions, place, pageMax));
+    let webhook = from;
+    for (const change of page.changes) {
+      if (this.stopping) return { hasEnded: false, webhook };
+      const next = await this.sendChange(run, webhook, change, actor);
+      if (next === null) return { hasEnded: true };
+      webhook = next;
+      // Its settings have changed: the rest of the page may not be meant for it any more.
+      if (webhook.updated_at.getTime() !== from.updated_at.getTime()) return { hasEnded: false, webhook };
+    }
+    if (page.changes.length === pageMax) return { hasEnded: false, webhook };
+    await this.statements.run(() => this.runs.release(this.holder, webhook, page.place));
+    return { hasEnded: true };
+  }
+
+  /** Sends a change. Returns the webhook as it is then, or null if its run ends. */
+  private async sendChange(
+    run: Run,
+    webhook: ClaimedWebhook,
+    change: ChangeRecord,
+    reader: Actor,
+  ): Promise<ClaimedWebhook | null> {
+    const actor = await this.actorOf(webhook);
+    if (actor === null) return null;
+    if (JSON.stringify(actor.carrier_scope) !== JSON.stringify(reader.carrier_scope)) {
+      await this.statements.run(() => this.runs.release(this.holder, webhook));
+      return null;
+    }
+    const attempt = await this.send(run, webhook, await this.messageOf(actor, webhook, change));
+    const retry_seconds = attempt.isDone ? null : retrySeconds(webhook.failures);
+    const { isDone, ...result } = attempt;
+    const record = { ...result, delivery_id: newId(), change_id: change.change_id, type: change.type };
+    const next = await this.statements.run(() =>
+      this.runs.recordChange(this.holder, webhook, placeOf(change), record, retry_seconds),
+    );
+    if (next === null) await this.statements.run(() => this.runs.release(this.holder, webhook));
+    if (isDone) return next;
+    if (attempt.status === 410) await this.webhooks.disableFailed(webhook.webhook_id, 'gone');
+    else if ((next?.failing_seconds ?? 0) > failingSecondsMax)
+      await this.webhooks.disableFailed(webhook.webhook_id, 'failed');
+    return null;
+  }
+
+  /** Sends a test or retry, whose failure does not count. */
+  private async sendWaiting(
+    run: Run,
+    webhook: ClaimedWebhook,
+    { delivery_id, change_id }: WaitingDelivery,
+  ): Promise<ClaimedWebhook | null> {
+    const actor = await this.actorOf(webhook);
+    if (actor === null) return null;
+    const change = change_id === null ? null : await this.statements.run(() => this.changes.find(actor, change_id));
+    const message =
+      change !== null ? await this.messageOf(actor, webhook, change) : change_id === null ? testOf(webhook) : null;
+    const attempt = message === null ? notFound : await this.send(run, webhook, message);
+    const record = { ...attempt, delivery_id, change_id, type: message?.type ?? '' };
+    return this.statements.run(() => this.runs.recordRequested(this.holder, webhook.webhook_id, record));
+  }
+
+  private async messageOf(actor: Actor, { include_values }: ClaimedWebhook, change: ChangeRecord): Promise<Message> {
+    const [data] = await this.statements.run(() => this.changes.describe(actor, [change], include_values));
+    return { id: change.change_id, type: change.type, timestamp: change.occurred_at, data: data ?? {} };
+  }
+
+  /** Sends a request and returns its result. Stores no values of users. */
+  private async send(run: Run, webhook: ClaimedWebhook, { id, type, timestamp, data }: Message) {
+    const body = JSON.stringify({ type, timestamp, data });
+    const seconds = Math.floor(currentTime().getTime() / 1_000);
+    const request = JSON.stringify({ type, timestamp, data: { ...data, values: undefined } });
+    const headers = this.secrets.sign(webhook, id, seconds, body);
+    if (headers === null) return { isDone: false, request, ...failureOf('secret_unreadable') };
+    const timer = setTimeout(() => this.moveAside(run), slowMs);
+    const answer = await this.transport.post(webhook.url, headers, body).finally(() => clearTimeout(timer));
+    const { duration_ms } = answer;
+    const isDone = 'status' in answer && answer.status >= 200 && answer.status < 300;
+    deliveriesSent.inc({ result: isDone ? 'success' : 'failure' });
+    return 'status' in answer
+      ? { isDone, request, status: answer.status, error: null, duration_ms, response: answer.answer }
+      : { isDone, request, ...failureOf(answer.error, duration_ms) };
+  }
+
+  private moveAside(run: Run): void {
+    if (run.slots === this.slow || this.slow.free === 0) return;
+    run.slots.give();
+    run.slots = this.slow;
+    run.slots.take();
+  }
+
+  /**
+   * Returns the creator of a webhook with the rights of now, and the scope of the webhook. Disables
+   * the webhook and returns null if the creator may no longer read what it sends (W9).
+   */
+  private async actorOf({
+    webhook_id,
+    created_by,
+    carrier_scope,
+    include_values,
+  }: ClaimedWebhook): Promise<Actor | null> {
+    const origin = { session_id: null, ip: null, request_id: null };
+    const requested = { actor_type: 'user' as const, actor_id: created_by, ...origin, permission: 'webhook:manage' };
+    try {
+      const creator = await this.statements.run(() => this.actors.of(requested));
+      if (!include_values || holds(creator.permissions, 'user:read')) return limited(creator, carrier_scope);
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== 'access.denied') throw error;
+    }
+    await this.webhooks.disableFailed(webhook_id, 'creator');
+    await this.runs.release(this.holder, { webhook_id } as ClaimedWebhook);
+    return null;
+  }
+
+  private async removeOld(): Promise<void> {
+    const remove = () => this.runs.removeOld(deliveryDays, deliveriesPerWebhook, removedPerBatch);
+    await this.retention.remove('webhook_deliveries', remove);
+  }
+}
+
+/** `hasEnded`: the webhook is no longer claimed. */
+type SentPage = { hasEnded: true } | { hasEnded: false; webhook: ClaimedWebhook };
+
+function failureOf(error: string, duration_ms = 0) {
+  return { status: null, error, duration_ms, response: null };
+}
+
+/** The change of a retry was removed, or the creator may no longer see it. */
+const notFound = { request: null, ...failureOf('change_not_found') };
+
+function testOf({ webhook_id }: ClaimedWebhook): Message {
+  return { id: newId(), type: 'webhook.test', timestamp: currentTime().toISOString(), data: { webhook_id } };
+}
+
+/** Returns an actor with the part of the scope that a webhook is limited to. */
+function limited(actor: Actor, scope: string[] | null): Actor {
+  if (scope === null) return actor;
+  const own = actor.carrier_scope;
+  return { ...actor, carrier_scope: own === null ? scope : own.filter((carrier) => scope.includes(carrier)) };
+}
+
+/** Doubles from 5 s to an hour, with up to a fifth more, so that webhooks do not retry at once. */
+function retrySeconds(failures: number): number {
+  const seconds = Math.min(retrySecondsMax, firstRetrySeconds * 2 ** Math.min(failures, 20));
+  return seconds * (1 + Math.random() / 5);
+}
