@@ -25,6 +25,7 @@ const wrongValues: Record<string, string[]> = {
   PORT: ['abc', '65536', ' '],
   WORKERS: ['0', '-1', '1.5', 'abc', '65', ' ', 'AUTO'],
   TRUST_PROXY: ['true', '10.0.0.0/8,proxy.internal'],
+  WEBHOOK_ALLOWED_NETWORKS: ['true', '10.0.0.0/33', 'hooks.internal'],
   APP_SECRET_PREVIOUS: [appSecret],
   DATABASE_URL: [
     ...['mysql://127.0.0.1/x', 'postgres://u@127.0.0.1:70000/x', 'postgres://u:p@ss#w@127.0.0.1/x'],

@@ -258,6 +258,10 @@ export const settings = z.object({
   CORS_ORIGINS: list(httpUrl, 'must be comma-separated origins such as https://portal.example.net').describe(
     'Comma-separated browser origins that may call the service',
   ),
+  WEBHOOK_ALLOWED_NETWORKS: list(isAddressOrCidr, 'must be comma-separated CIDRs').describe(
+    'Comma-separated CIDRs that webhooks may reach although they are not public, also without TLS; ' +
+      'unset: webhooks reach public addresses by HTTPS only',
+  ),
   CONSOLE: z
     .enum(['true', 'false'])
     .default('true')

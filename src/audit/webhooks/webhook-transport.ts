@@ -1,0 +1,129 @@
+import { promises as dns } from 'node:dns';
+import { type ClientRequest, type IncomingMessage, request as httpRequest, type RequestOptions } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { isIP } from 'node:net';
+import { Inject, Injectable } from '@nestjs/common';
+import { monotonicMs } from '../../platform/clock';
+import { CONFIG, type Config } from '../../platform/config/config';
+import { within } from '../../platform/within';
+import { hostOf, WebhookTargets } from './webhook-targets';
+
+/** Why a target did not answer. Part of the API. */
+export type WebhookError =
+  'address_forbidden' | 'dns_failed' | 'connection_failed' | 'tls_failed' | 'answer_invalid' | 'timeout';
+
+type Outcome = { status: number; answer: string } | { error: WebhookError };
+
+/** The answer of a target, at most 16 KiB of it, or why there is none. */
+export type WebhookAnswer = Outcome & { duration_ms: number };
+
+/** Maximum time of a request: looking up the name, connecting, and the whole answer. */
+const requestMs = 10_000;
+/** Maximum size of an answer. A longer answer is cut off, and its connection is closed. */
+const answerBytes = 16_384;
+
+/** Sends the requests of webhooks, and only to addresses that are public or explicitly allowed. */
+@Injectable()
+export class WebhookTransport {
+  private readonly targets: WebhookTargets;
+
+  constructor(@Inject(CONFIG) { WEBHOOK_ALLOWED_NETWORKS }: Pick<Config, 'WEBHOOK_ALLOWED_NETWORKS'>) {
+    this.targets = new WebhookTargets(WEBHOOK_ALLOWED_NETWORKS);
+  }
+
+  /** Returns what is wrong with the URL of a webhook, or undefined. Does not resolve its name. */
+  faultOf(url: string) {
+    return this.targets.faultOf(url);
+  }
+
+  /**
+   * Sends a POST request on a connection of its own. Follows no redirect, decompresses nothing, and
+   * does not throw if the target fails.
+   */
+  async post(url: string, headers: Record<string, string>, body: string, limitMs = requestMs): Promise<WebhookAnswer> {
+    const start = monotonicMs();
+    const giveUp = new AbortController();
+    const outcome = await within(limitMs, this.send(url, headers, body, giveUp.signal), () => {
+      giveUp.abort();
+      return { error: 'timeout' } as const;
+    });
+    return { ...outcome, duration_ms: Math.round(monotonicMs() - start) };
+  }
+
+  private async send(
+    text: string,
+    headers: Record<string, string>,
+    body: string,
+    signal: AbortSignal,
+  ): Promise<Outcome> {
+    // A setting may have changed since the webhook was created.
+    if (this.targets.faultOf(text) !== undefined) return { error: 'address_forbidden' };
+    const url = new URL(text);
+    const addresses = await addressesOf(hostOf(url), signal);
+    if (addresses.length === 0 || signal.aborted) return { error: 'dns_failed' };
+    // One forbidden address is enough: the name of a public target has none.
+    if (!addresses.every(({ address }) => this.targets.permits(url.protocol, address)))
+      return { error: 'address_forbidden' };
+    // The connection uses the checked addresses, so the name is not resolved a second time.
+    const options: RequestOptions & { autoSelectFamily: boolean } = {
+      method: 'POST',
+      headers: { ...headers, 'accept-encoding': 'identity', 'content-length': String(Buffer.byteLength(body)) },
+      agent: false,
+      autoSelectFamily: true,
+      lookup: (_host, _options, found) => found(null, addresses),
+      maxHeaderSize: answerBytes,
+      signal,
+    };
+    const isTls = url.protocol === 'https:';
+    const sent = isTls ? httpsRequest(url, { ...options, rejectUnauthorized: true }) : httpRequest(url, options);
+    return new Promise((resolve) => {
+      receive(sent, isTls, resolve);
+      sent.end(body);
+    });
+  }
+}
+
+/**
+ * Returns the addresses of a host. Asks the name servers directly: `dns.lookup` would occupy a
+ * thread of the process, which also hashes passwords, for as long as a name server is silent.
+ */
+async function addressesOf(host: string, signal: AbortSignal): Promise<{ address: string; family: number }[]> {
+  const family = isIP(host);
+  if (family !== 0) return [{ address: host, family }];
+  const resolver = new dns.Resolver();
+  resolver.setServers(dns.getServers());
+  signal.addEventListener('abort', () => resolver.cancel());
+  const none = (): string[] => [];
+  const found = await Promise.all([resolver.resolve4(host).catch(none), resolver.resolve6(host).catch(none)]);
+  return found.flat().map((address) => ({ address, family: isIP(address) }));
+}
+
+/** Calls `settle` with the answer or the first error. Later calls have no effect. */
+function receive(sent: ClientRequest, isTls: boolean, settle: (outcome: Outcome) => void): void {
+  let failure: WebhookError = 'connection_failed';
+  const fail = (error: NodeJS.ErrnoException) =>
+    settle({ error: error.code?.startsWith('HPE_') === true ? 'answer_invalid' : failure });
+  sent.on('error', fail).on('socket', (socket) => {
+    if (!isTls) return;
+    socket.on('connect', () => (failure = 'tls_failed')).on('secureConnect', () => (failure = 'connection_failed'));
+  });
+  sent.on('upgrade', (_response, socket) => {
+    socket.destroy();
+    settle({ error: 'answer_invalid' });
+  });
+  sent.on('response', (response: IncomingMessage) => {
+    const chunks: Buffer[] = [];
+    let missing = answerBytes;
+    const finish = () => {
+      sent.destroy();
+      const answer = Buffer.concat(chunks).subarray(0, answerBytes).toString('utf8').replaceAll('\0', '');
+      settle({ status: response.statusCode ?? 0, answer });
+    };
+    response.on('error', fail).on('end', finish);
+    response.on('data', (chunk: Buffer) => {
+      chunks.push(chunk);
+      missing -= chunk.length;
+      if (missing <= 0) finish();
+    });
+  });
+}
