@@ -19,6 +19,7 @@ with first as (
   from events
   where events.target_type in ('user', 'session', 'role', 'key') and tx < $1::xid8
     and occurred_at > now() - make_interval(hours => 24 * $2::integer - 1)
+    and occurred_at >= coalesce($3::timestamptz, '-infinity')
   order by occurred_at, event_id
   limit 1
 )
@@ -26,7 +27,7 @@ select
   (
     select min(tx)
     from events
-    where events.target_type in ('user', 'session', 'role', 'key') and tx < $3::xid8
+    where events.target_type in ('user', 'session', 'role', 'key') and tx < $4::xid8
       and occurred_at between first.at and first.at + interval '1 hour'
   )::text as tx,
   first.at
@@ -74,3 +75,15 @@ where events.target_type in ('user', 'session', 'role', 'key')
   and (events.event_type = any($7::text[]))
 order by events.tx, events.event_id
 limit (select $8::integer);
+
+-- find(limited, user_id)
+select
+  <columns of list>
+from events
+where events.target_type in ('user', 'session', 'role', 'key')
+  and events.event_id = $1::uuid
+  and (target_id is not null or target_type = 'role')
+  and (events.target_type in ('user', 'session') and (
+    ('carrier' = 'carrier' and events.carrier_id = any($2::text[]))
+    or (events.target_id = $3::uuid and false)
+  ));

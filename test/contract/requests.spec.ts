@@ -168,7 +168,8 @@ describe('requests', () => {
           const value = sent[index]?.[1];
           const valid = accepts(value);
           // No pattern can list time zones, describe public targets or exclude role names that look like a path.
-          if (valid && (['timezone', 'url'].includes(field) || (operation.path === '/role/create' && field === 'name'))) continue;
+          if (valid && (['timezone', 'url'].includes(field) || (operation.path === '/role/create' && field === 'name')))
+            continue;
           expect([field, value, !rejected.includes(field)]).toEqual([field, value, valid]);
         }
       }),

@@ -5058,7 +5058,6 @@ export interface components {
         /** @description A new webhook. */
         CreateWebhookRequest: {
             /**
-             * Format: uri
              * @description target of the requests: `https`, port 443 or at least 1024, no user, no fragment. `http` only for addresses in `WEBHOOK_ALLOWED_NETWORKS`. Up to 2,048 characters
              * @example https://billing.example.net/identity
              */
@@ -5222,7 +5221,6 @@ export interface components {
         /** @description Changes to a webhook. Absent fields stay unchanged (RFC 7396). */
         ChangeWebhookRequest: {
             /**
-             * Format: uri
              * @description target of the requests, as in `POST /webhook/create`
              * @example https://billing.example.net/identity
              */
@@ -5345,16 +5343,14 @@ export interface components {
             /**
              * @description body of the request; `values` are not stored
              * @example {
-             *       "filters": {
-             *         "carrier_id": "acme"
-             *       },
-             *       "change": {
-             *         "locale": "en-GB"
-             *       }
+             *       "type": "user.changed"
              *     }
              */
             request: string | null;
-            /** @description first 16 KiB of the response */
+            /**
+             * @description first 16 KiB of the response
+             * @example ok
+             */
             response: string | null;
         };
         /** @description A page of deliveries. */
@@ -8419,7 +8415,10 @@ export interface components {
          * @example 0192f0c6-1d2e-7f3a-8b4c-5d6e7f8a9b0c
          */
         FactorIdPath: string;
-        /** @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2 */
+        /**
+         * @description Id of the webhook, a UUID. Other text returns 404.
+         * @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2
+         */
         WebhookIdPath: string;
     };
     requestBodies: never;
@@ -16010,7 +16009,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2 */
+                /**
+                 * @description Id of the webhook, a UUID. Other text returns 404.
+                 * @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2
+                 */
                 webhook_id: components["parameters"]["WebhookIdPath"];
             };
             cookie?: never;
@@ -16041,7 +16043,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2 */
+                /**
+                 * @description Id of the webhook, a UUID. Other text returns 404.
+                 * @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2
+                 */
                 webhook_id: components["parameters"]["WebhookIdPath"];
             };
             cookie?: never;
@@ -16072,7 +16077,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2 */
+                /**
+                 * @description Id of the webhook, a UUID. Other text returns 404.
+                 * @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2
+                 */
                 webhook_id: components["parameters"]["WebhookIdPath"];
             };
             cookie?: never;
@@ -16114,7 +16122,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2 */
+                /**
+                 * @description Id of the webhook, a UUID. Other text returns 404.
+                 * @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2
+                 */
                 webhook_id: components["parameters"]["WebhookIdPath"];
             };
             cookie?: never;
@@ -16148,7 +16159,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2 */
+                /**
+                 * @description Id of the webhook, a UUID. Other text returns 404.
+                 * @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2
+                 */
                 webhook_id: components["parameters"]["WebhookIdPath"];
             };
             cookie?: never;
@@ -16191,7 +16205,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2 */
+                /**
+                 * @description Id of the webhook, a UUID. Other text returns 404.
+                 * @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2
+                 */
                 webhook_id: components["parameters"]["WebhookIdPath"];
             };
             cookie?: never;
@@ -16235,7 +16252,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2 */
+                /**
+                 * @description Id of the webhook, a UUID. Other text returns 404.
+                 * @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2
+                 */
                 webhook_id: components["parameters"]["WebhookIdPath"];
             };
             cookie?: never;
@@ -16269,7 +16289,10 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2 */
+                /**
+                 * @description Id of the webhook, a UUID. Other text returns 404.
+                 * @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2
+                 */
                 webhook_id: components["parameters"]["WebhookIdPath"];
             };
             cookie?: never;
@@ -16457,7 +16480,10 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2 */
+                /**
+                 * @description Id of the webhook, a UUID. Other text returns 404.
+                 * @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2
+                 */
                 webhook_id: components["parameters"]["WebhookIdPath"];
             };
             cookie?: never;
@@ -16488,9 +16514,15 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2 */
+                /**
+                 * @description Id of the webhook, a UUID. Other text returns 404.
+                 * @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2
+                 */
                 webhook_id: components["parameters"]["WebhookIdPath"];
-                /** @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d3 */
+                /**
+                 * @description Id of the delivery, a UUID. Other text returns 404.
+                 * @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d3
+                 */
                 delivery_id: string;
             };
             cookie?: never;

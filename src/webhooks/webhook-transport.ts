@@ -3,9 +3,9 @@ import { type ClientRequest, type IncomingMessage, request as httpRequest, type 
 import { request as httpsRequest } from 'node:https';
 import { isIP } from 'node:net';
 import { Inject, Injectable } from '@nestjs/common';
-import { monotonicMs } from '../../platform/clock';
-import { CONFIG, type Config } from '../../platform/config/config';
-import { within } from '../../platform/within';
+import { monotonicMs } from '../platform/clock';
+import { CONFIG, type Config } from '../platform/config/config';
+import { within } from '../platform/within';
 import { hostOf, WebhookTargets } from './webhook-targets';
 
 /** Why a target did not answer. Part of the API. */

@@ -1,6 +1,6 @@
 import { isIP, isIPv4 } from 'node:net';
 import { IPv4, IPv6, parse, parseCIDR } from 'ipaddr.js';
-import { type Fault, limitFault } from '../../http/errors/app-error';
+import { type Fault, limitFault } from '../http/errors/app-error';
 
 const urlLengthMax = 2_048;
 /** All public IPv6 addresses are in 2000::/3 (RFC 4291 §2.4). */

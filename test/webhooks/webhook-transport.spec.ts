@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { createCertificate } from '../support/tls-proxy';
-import { WebhookTransport } from '../../src/audit/webhooks/webhook-transport';
+import { WebhookTransport } from '../../src/webhooks/webhook-transport';
 
 /** Sends one kind of answer. Endless answers end with their connection. */
 type Answer = (socket: Socket) => void;
