@@ -18,7 +18,7 @@ const values: unknown[] = [
   ...['ada@example.com', '  Ada@EXAMPLE.com ', 'ada@bücher.example', 'ada@', 'a@b'],
   ...['system', 'carrier', 'active', 'disabled', 'keep', 'list', '+4312345678', 'de-AT', 'Europe/Vienna'],
   ...['2026-01-31T12:00:00.000Z', '2026-02-30T12:00:00.000Z', '10.0.0.1', '300.1.1.1'],
-  ...['0191f0a0-0000-7000-8000-000000000000', 'correct horse battery staple', '012345', 'cookie'],
+  ...['0191f0a0-0000-7000-8000-000000000000', 'correct horse battery staple', '012345', 'cookie', 'https://a.example'],
   ...[[], {}, [1], ['c1', 'c1'], ['c1', 'c2'], ['not a role'], ['carrier_user'], ['carrier'], ['user:read'], ['*']],
   ...[['10.0.0.0/8', '::1'], ['300.1.1.1'], Array.from({ length: 51 }, (_, i) => `10.0.0.${i}`)],
   ...[{ a: { b: { c: { d: 1 } } } }, { a: { b: { c: { d: { e: {} } } } } }, { a: 'x'.repeat(17_000) }, { toString: 1 }],

@@ -1,5 +1,5 @@
 import { Body, Controller, Delete, Get, HttpCode, Patch, Post } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
+import { ApiBody, ApiTags } from '@nestjs/swagger';
 import type { Actor } from '../access/actor';
 import { Allow } from '../access/allow.decorator';
 import { CurrentActor } from '../access/caller.decorator';
@@ -96,9 +96,7 @@ export class WebhooksController {
   @Allow('webhook:manage', freshUser)
   @SingleWrite()
   @Endpoint({
-    description:
-      'Absent fields stay unchanged. Takes effect on the next request of the webhook. `"state": "disabled"` stops ' +
-      'the webhook at its place in the feed.',
+    description: 'Absent fields stay unchanged. Takes effect on the next request of the webhook.',
     answer: { status: 200, type: WebhookResponse, description: 'The webhook after the change' },
     errors: ['webhook.not_found', 'access.grant_exceeds_own'],
   })
@@ -143,11 +141,30 @@ export class WebhooksController {
     return this.webhooks.test(actor, webhook_id);
   }
 
+  /** Disable a webhook */
+  @Post(':webhook_id/disable')
+  @HttpCode(202)
+  @Allow('webhook:manage')
+  @SingleWrite()
+  @Endpoint({
+    description: 'The webhook stays at its place in the feed. A request that is under way continues.',
+    answer: { status: 202, type: WebhookResponse, description: 'The webhook' },
+    errors: ['webhook.not_found'],
+    withoutBody: true,
+  })
+  disableWebhook(
+    @CurrentActor() actor: Actor,
+    @PathId('webhook_id') webhook_id: string,
+  ): Promise<Answered<WebhookResponse>> {
+    return this.webhooks.stop(actor, webhook_id);
+  }
+
   /** Enable a webhook */
   @Post(':webhook_id/enable')
   @HttpCode(202)
   @Allow('webhook:manage')
   @SingleWrite()
+  @ApiBody({ type: EnableWebhookRequest, required: false })
   @Endpoint({
     description: 'Continues where the webhook stopped, or after the cursor or time given.',
     answer: { status: 202, type: WebhookResponse, description: 'The webhook' },

@@ -1,4 +1,3 @@
-import { ApiProperty } from '@nestjs/swagger';
 import { changeTypes, type EventType } from '../audit/event-catalogue';
 import { BooleanField, IntegerField, TextField, TextListField } from '../http/fields/fields';
 import { PageResponse } from '../http/lists/page.dto';
@@ -9,7 +8,7 @@ import type { DisabledReason, WebhookEntity, WebhookState } from './webhook.enti
 const target = {
   min: 1,
   max: 2_048,
-  pattern: /^https?:\/\/[^\s@#]+$/,
+  pattern: /^https?:\/\/[^ @#]+$/,
   form: 'must be a URL without user name and fragment',
   example: 'https://billing.example.net/identity',
 };
@@ -57,8 +56,6 @@ export class ChangeWebhookRequest {
   @TextListField(carriers) carrier_scope?: string[] | null;
   /** whether `data` contains `values`; needs `user:read` */
   @BooleanField({ optional: true, example: false }) include_values?: boolean;
-  /** `disabled` stops the webhook; `POST /webhook/{webhook_id}/enable` starts it again */
-  @TextField({ optional: true, max: 16, values: ['disabled'] }) state?: 'disabled';
 }
 
 const place = { min: 1, max: 512, example: '2026-11-20T13:00:00Z' };
@@ -159,7 +156,7 @@ export class WebhookDeliveryResponse {
   error!: string | null;
   /** milliseconds until the response was received @example 42 */
   duration_ms!: number | null;
-  /** body of the request; `values` are not stored @example {"type":"user.changed"} */
+  /** body of the request; `values` are not stored @example "{}" */
   request!: string | null;
   /** first 16 KiB of the response @example ok */
   response!: string | null;
@@ -169,16 +166,6 @@ export class WebhookDeliveryResponse {
 export class WebhookDeliveryListResponse extends PageResponse {
   /** newest first unless sorted otherwise */
   items!: WebhookDeliveryResponse[];
-}
-
-/** The request of a webhook, signed as in Standard Webhooks 1.0. */
-export class WebhookRequestBody {
-  /** type of the change, or `webhook.test` @example user.changed */
-  type!: string;
-  /** time of the change, RFC 3339 */
-  timestamp!: Date;
-  /** the change as in `GET /change/list` */
-  @ApiProperty({ type: 'object', additionalProperties: true }) data!: object;
 }
 
 /** A webhook as read from the database. */

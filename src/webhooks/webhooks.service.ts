@@ -94,23 +94,29 @@ export class WebhooksService implements OnApplicationBootstrap {
   }
 
   /**
-   * Changes the settings of a webhook, or disables it.
+   * Changes the settings of a webhook.
    * @throws webhook.not_found, access.grant_exceeds_own, access.denied, request.invalid
    */
   @Transactional()
   async change(actor: Actor, webhook_id: string, request: ChangeWebhookRequest): Promise<Answered<WebhookResponse>> {
     const webhook = await this.lock(actor, webhook_id);
-    const { state, ...wanted } = request;
-    const { url, description, type_in, carrier_scope, include_values } = { ...webhook, ...wanted };
+    const { url, description, type_in, carrier_scope, include_values } = { ...webhook, ...request };
     const settings = { url, description, type_in, carrier_scope, include_values };
-    if (wanted.url !== undefined) this.assertTarget(url);
+    if (request.url !== undefined) this.assertTarget(url);
     assertMayGive(actor, settings, webhook.user_type);
     const changes = changesOf(settings, webhook);
     if (Object.keys(changes).length > 0) {
       await this.webhooks.update(webhook_id, settings);
       await this.events.record(actor, 'webhook.changed', { id: webhook_id, carrier_id: webhook.carrier_id }, changes);
     }
-    if (state === 'disabled') await this.disable(actor, webhook_id, 'requested');
+    return this.get(actor, webhook_id);
+  }
+
+  /** Disables a webhook at its place in the feed. @throws webhook.not_found */
+  @Transactional()
+  async stop(actor: Actor, webhook_id: string): Promise<Answered<WebhookResponse>> {
+    await this.lock(actor, webhook_id);
+    await this.disable(actor, webhook_id, 'requested');
     return this.get(actor, webhook_id);
   }
 
@@ -232,12 +238,6 @@ export class WebhooksService implements OnApplicationBootstrap {
   private assertTarget(url: string): void {
     const fault = this.transport.faultOf(url);
     if (fault !== undefined) throw invalid({ pointer: '/url', ...fault });
-  }
-
-  @Transactional()
-  private async stop(actor: Actor, webhook_id: string): Promise<void> {
-    await this.lock(actor, webhook_id);
-    await this.webhooks.disable({ webhook_id }, 'requested');
   }
 
   @Transactional()

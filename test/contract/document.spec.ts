@@ -292,7 +292,7 @@ describe('the schemas of the OpenAPI document', () => {
   });
 
   it('contain no response field for a password, a hash or an internal value, and state the claims of tokens', () => {
-    // The enrolment of an authenticator app, and the creation and rotation of a webhook's secret, return it once.
+    // Only the enrolment of an authenticator app, and a webhook with a new secret, return a secret.
     const ofResponses = properties.filter(({ owner }) => !/Request$|^AddedTotpResponse$|^Webhook/.test(owner));
     const internal = /hash|secret|search_text|^password$|current_password|new_password/;
     expect(ofResponses.filter(({ field }) => internal.test(field)).map(({ name }) => name)).toEqual([]);

@@ -167,7 +167,7 @@ describe('requests', () => {
         for (const [index, { field, accepts }] of fields.entries()) {
           const value = sent[index]?.[1];
           const valid = accepts(value);
-          // No pattern can list time zones, describe public targets or exclude role names that look like a path.
+          // No pattern can list time zones, describe public targets or exclude some role names.
           if (valid && (['timezone', 'url'].includes(field) || (operation.path === '/role/create' && field === 'name')))
             continue;
           expect([field, value, !rejected.includes(field)]).toEqual([field, value, valid]);

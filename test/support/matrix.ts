@@ -385,7 +385,8 @@ export function matrixRows(service: TestService): Record<string, MatrixRow> {
     const insert = `
       with gone as (delete from webhooks)
       insert into webhooks (
-        webhook_id, url, type_in, include_values, user_type, carrier_id, created_by, secret, place_tx, place_id, place_at
+        webhook_id, url, type_in, include_values, user_type, carrier_id, created_by, secret,
+        place_tx, place_id, place_at
       )
       select
         uuid_v7(), 'https://one.example', '{role.deleted}', false, user_type, carrier_id, user_id, '', '9999999999',
@@ -412,6 +413,7 @@ export function matrixRows(service: TestService): Record<string, MatrixRow> {
       'PATCH /webhook/{webhook_id}': on('PATCH /webhook/:id', '200', {}),
       'DELETE /webhook/{webhook_id}': on('DELETE /webhook/:id', '204'),
       'POST /webhook/{webhook_id}/test': on('POST /webhook/:id/test', '202'),
+      'POST /webhook/{webhook_id}/disable': on('POST /webhook/:id/disable', '202'),
       'POST /webhook/{webhook_id}/enable': on('POST /webhook/:id/enable', '202', {}),
       'POST /webhook/{webhook_id}/replay': on('POST /webhook/:id/replay', '202', { after: new Date().toISOString() }),
       'POST /webhook/{webhook_id}/skip': on('POST /webhook/:id/skip', '202'),

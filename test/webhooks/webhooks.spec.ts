@@ -165,8 +165,7 @@ describe('webhooks', () => {
     await arrived(good.path, 1);
     // No hanging request has ended yet: the good one did not wait for any.
     expect(await deliveries(hanging[0] as Hook)).toEqual([]);
-    for (const { webhook_id } of hanging)
-      await service.patch(`/webhook/${webhook_id}`, { ...admin, body: { state: 'disabled' } });
+    for (const { webhook_id } of hanging) await act({ webhook_id }, 'disable');
     for (const response of receiver.held.splice(0)) response.writeHead(204).end();
     receiver.answer = () => 204;
   });

@@ -124,8 +124,8 @@ export class RecoveryService {
   }
 
   /**
-   * Revokes API keys, disables webhooks and removes factors that were added since the first change of a `not_me` link,
-   * and voids the recovery codes.
+   * Revokes API keys, disables webhooks and removes factors that were added since the first change
+   * of a `not_me` link, and voids the recovery codes.
    * Keeps the new factors if the user had older factors and none is left: a mailed link
    * must not replace a second factor (R25).
    */

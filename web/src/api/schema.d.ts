@@ -1370,7 +1370,7 @@ export interface paths {
         head?: never;
         /**
          * Modify a webhook
-         * @description Absent fields stay unchanged. Takes effect on the next request of the webhook. `"state": "disabled"` stops the webhook at its place in the feed.
+         * @description Absent fields stay unchanged. Takes effect on the next request of the webhook.
          *
          *     Permission: `webhook:manage`; not available to API keys
          *
@@ -1395,6 +1395,28 @@ export interface paths {
          *     Permission: `webhook:manage`
          */
         post: operations["testWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhook/{webhook_id}/disable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Disable a webhook
+         * @description The webhook stays at its place in the feed. A request that is under way continues.
+         *
+         *     Permission: `webhook:manage`
+         */
+        post: operations["disableWebhook"];
         delete?: never;
         options?: never;
         head?: never;
@@ -5249,12 +5271,6 @@ export interface components {
              * @example false
              */
             include_values?: boolean;
-            /**
-             * @description `disabled` stops the webhook; `POST /webhook/{webhook_id}/enable` starts it again
-             * @example disabled
-             * @constant
-             */
-            state?: "disabled";
         };
         /** @description Where an enabled webhook continues. */
         EnableWebhookRequest: {
@@ -5342,9 +5358,7 @@ export interface components {
             duration_ms: number | null;
             /**
              * @description body of the request; `values` are not stored
-             * @example {
-             *       "type": "user.changed"
-             *     }
+             * @example {}
              */
             request: string | null;
             /**
@@ -16154,6 +16168,42 @@ export interface operations {
             503: components["responses"]["ServiceDatabaseUnavailable"];
         };
     };
+    disableWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the webhook, a UUID. Other text returns 404.
+                 * @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2
+                 */
+                webhook_id: components["parameters"]["WebhookIdPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The webhook */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookResponse"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["WebhookNotFound"];
+            413: components["responses"]["RequestTooLarge"];
+            415: components["responses"]["RequestUnsupportedMediaType"];
+            429: components["responses"]["RequestRateLimited"];
+            431: components["responses"]["RequestHeadersTooLarge"];
+            500: components["responses"]["ServiceInternalError"];
+            503: components["responses"]["ServiceDatabaseUnavailable"];
+        };
+    };
     enableWebhook: {
         parameters: {
             query?: never;
@@ -16167,13 +16217,9 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
-                /**
-                 * @example {
-                 *       "after": "2026-11-20T13:00:00Z"
-                 *     }
-                 */
+                /** @example {} */
                 "application/json": components["schemas"]["EnableWebhookRequest"];
             };
         };
