@@ -223,10 +223,17 @@ describe('attempts to keep or take over a login', () => {
     it('restores the address, and removes the API keys and factors that a thief added (R30, R26)', async () => {
       user = await service.loginAs({ user_type: 'system', roles: ['administrator'] });
       const before = await createKey(service, ['user:read'], { name: 'older' }, user);
+      const createWebhook = () =>
+        service.post('/webhook/create', {
+          token: user.token,
+          body: { url: 'https://one.example', type_in: ['role.deleted'] },
+        });
+      expect((await createWebhook()).status).toBe(201);
       expect((await changePassword(password, another)).status).toBe(204);
       const mail = await service.mailbox.take(user.email, /Subject: Your password was changed/);
       await enrol('app of the thief');
       const since = await createKey(service, ['user:read'], { name: 'of the thief' }, user);
+      expect((await createWebhook()).status).toBe(201);
       const thief = await moveAddress(another);
       // A reset by the thief's mailbox voids no link that was mailed to another address.
       await endMailLimits(service);
@@ -240,6 +247,11 @@ describe('attempts to keep or take over a login', () => {
       expect((await service.get('/user/list', { token: since.key })).status).toBe(401);
       expect((await service.get('/user/list', { token: before.key })).status).toBe(200);
       expect(await eventsOf('key.revoked', since.key_id)).toHaveLength(1);
+      const states = await service.rows('select state, disabled_reason from webhooks order by created_at');
+      expect(states).toEqual([
+        { state: 'active', disabled_reason: null },
+        { state: 'disabled', disabled_reason: 'not_me' },
+      ]);
       const name = { before: 'app of the thief' };
       expect(await eventsOf('factor.removed', user.user_id)).toMatchObject([{ name }]);
       expect((await eventsOf('password.reset', user.user_id)).at(-1)).toEqual({
