@@ -1,10 +1,16 @@
-import { createRemoteJWKSet, jwtVerify } from 'jose';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import * as oauth from 'oauth4webapi';
 import { freePort } from '../support/built-program';
 import { createKey } from '../support/keys';
+import { moduleExamples } from '../support/module-examples';
 import { type TestLogin, TestService } from '../support/service';
 import { decode } from '../support/tokens';
 
+const run = promisify(execFile);
 const BASE_PATH = '/identity';
 const metadataPath = '/.well-known/oauth-authorization-server';
 const audience = 'carrier-platform';
@@ -24,7 +30,7 @@ describe('standard libraries of modules', () => {
       `insert into roles (name, user_types, permissions) values ('clerk', '{carrier}', '{billing:read}')`,
     );
     clerk = await service.loginAs({ roles: ['clerk'] });
-    ended = await service.loginAs();
+    ended = await service.loginAs({ roles: ['clerk'] });
     await service.delete(`${BASE_PATH}/auth/session/${ended.session_id}`, ended);
   });
   afterAll(() => service.close());
@@ -112,10 +118,45 @@ describe('standard libraries of modules', () => {
     });
   });
 
-  it('jose verifies access tokens with the keys of the metadata', async () => {
-    const { jwks_uri } = (await (await fetch(issuer.replace(BASE_PATH, metadataPath + BASE_PATH))).json()) as never;
-    const rules = { issuer, audience, typ: 'at+jwt', algorithms: ['ES256'] };
-    const { payload } = await jwtVerify(clerk.token, createRemoteJWKSet(new URL(jwks_uri)), rules);
-    expect(payload).toMatchObject({ sub: clerk.user_id, roles: ['clerk'] });
+  describe('the programs of docs/modules.md', () => {
+    let directory: string;
+    // Below node_modules, so that the programs find their packages.
+    beforeAll(() => {
+      mkdirSync('node_modules/.cache', { recursive: true });
+      directory = mkdtempSync('node_modules/.cache/consumers-');
+    });
+    afterAll(() => rmSync(directory, { recursive: true }));
+    const forged = () => `${clerk.token.slice(0, -4)}AAAA`;
+    /** Writes a program with more code at its end, and returns its path. */
+    const write = (name: string, more: string) => {
+      const program =
+        moduleExamples('Standard libraries').get(name)?.replaceAll('https://identity.example.net', issuer) ?? '';
+      writeFileSync(join(directory, name), program + more);
+      return join(directory, name);
+    };
+
+    it('verify access tokens with jose, also of a session that has ended', async () => {
+      const file = write('jose.mjs', `console.log(JSON.stringify(await caller(process.argv[2])));`);
+      const check = async (token: string) => JSON.parse((await run(process.execPath, [file, token])).stdout) as unknown;
+      expect(await check(clerk.token)).toMatchObject({ sub: clerk.user_id, client_id: audience, roles: ['clerk'] });
+      expect(await check(ended.token)).toMatchObject({ sub: ended.user_id });
+      await expect(check(forged())).rejects.toThrow('ERR_JWS_SIGNATURE_VERIFICATION_FAILED');
+    });
+
+    it('guard a route with express-oauth2-jwt-bearer, also from a session that has ended', async () => {
+      const listen = `app.listen(0, '127.0.0.1', function () { console.log(this.address().port); });`;
+      const program = spawn(process.execPath, [write('express.mjs', listen)], { stdio: ['ignore', 'pipe', 'inherit'] });
+      const [port] = (await once(program.stdout, 'data')) as [Buffer];
+      const send = async (token?: string) => {
+        const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
+        const response = await fetch(`http://127.0.0.1:${String(port).trim()}/invoice`, { headers });
+        return [response.status, response.ok ? await response.text() : null];
+      };
+      expect(await send(clerk.token)).toEqual([200, clerk.user_id]);
+      expect(await send(ended.token)).toEqual([200, ended.user_id]);
+      const other = await service.loginAs();
+      for (const token of [undefined, forged(), other.token]) expect(await send(token)).toEqual([401, null]);
+      program.kill();
+    });
   });
 });
