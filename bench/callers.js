@@ -27,6 +27,10 @@ function checkRequest(token) {
   return { method: 'POST', path: '/auth/check-token', body: JSON.stringify({ token }) };
 }
 
+function verifyRequest(token) {
+  return { path: '/auth/verify', headers: { authorization: `Bearer ${token}` } };
+}
+
 /** Logs users in, one after the other. */
 class Logins {
   constructor(service, users) {
@@ -115,4 +119,4 @@ function keepSending(generator, url, streams, seconds) {
   };
 }
 
-module.exports = { checkRequest, dealOut, keepSending, loginRequest, Logins, Operations, sameFor };
+module.exports = { checkRequest, dealOut, keepSending, loginRequest, Logins, Operations, sameFor, verifyRequest };

@@ -1,6 +1,6 @@
 // The measured paths of `npm run bench`: each with its load, its baseline under the same load, and
 // a target for the ratio. A load is a function that creates new requests for each round.
-const { checkRequest, dealOut, loginRequest, sameFor } = require('./callers');
+const { checkRequest, dealOut, loginRequest, sameFor, verifyRequest } = require('./callers');
 const { addSessions, choose, resetSessions } = require('./fill');
 const { LISTS } = require('./lists');
 
@@ -29,6 +29,13 @@ async function definePaths({ database: { client }, service: { url, child }, base
     target: 0.5,
     p99Max: 10,
   });
+  const verify = (connections) => ({
+    name: `verify, ${connections} connections`,
+    load: get(anyone, dealOut(tokens, connections, verifyRequest)),
+    baseline: { name: 'check-token', child, load: check(connections).load },
+    target: 1,
+    p99Max: 10,
+  });
   const chains = (to, path, toTokens) =>
     post({ ...to, chain: true }, async () =>
       (await toTokens()).map((refresh_token) => [{ path, body: JSON.stringify({ refresh_token }) }]),
@@ -42,6 +49,8 @@ async function definePaths({ database: { client }, service: { url, child }, base
   return [
     check(CHECK_CONNECTIONS),
     check(FEW_CONNECTIONS),
+    verify(CHECK_CONNECTIONS),
+    verify(FEW_CONNECTIONS),
     {
       name: 'check-token, refresh',
       load: chains(anyone, '/auth/check-token', openRefreshTokens),

@@ -123,6 +123,9 @@ function halves(network: string): string[] {
 }
 
 function createAdapter(config: Config): FastifyAdapter {
+  // The only path outside BASE_PATH that depends on it: RFC 8414 §3.1 puts the issuer's path last.
+  const metadata = '/.well-known/oauth-authorization-server';
+  const placed = (url: string) => (url === metadata + config.BASE_PATH ? config.BASE_PATH + metadata : url);
   return new FastifyAdapter({
     // The service has no Express middleware.
     skipMiddie: true,
@@ -136,7 +139,7 @@ function createAdapter(config: Config): FastifyAdapter {
     requestIdHeader: false,
     // No route needs escapes. Paths with escapes get 404, so that a proxy and the router cannot
     // read a path differently (CVE-2026-22031, -33804, -85184).
-    rewriteUrl: ({ url = '/' }: IncomingMessage) => (isPlain(url) ? cutParameters(url) : nowhere),
+    rewriteUrl: ({ url = '/' }: IncomingMessage) => (isPlain(url) ? cutParameters(placed(url)) : nowhere),
     // The router must not reject long parameters, because its response would repeat them.
     // A long id is an unknown id.
     routerOptions: {

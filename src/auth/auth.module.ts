@@ -20,6 +20,7 @@ import { LoginsRepository } from './login/logins.repository';
 import { LoginsService } from './login/logins.service';
 import { SecondStepService } from './login/second-step.service';
 import { CredentialsModule } from './passwords/credentials.module';
+import { MetadataController } from './metadata.controller';
 import { ReauthenticationController } from './reauthentication.controller';
 import { ReauthenticationService } from './reauthentication.service';
 import { RefusedRequests } from './refused-requests';
@@ -52,6 +53,7 @@ import { LiveLoginsService } from './tokens/live-logins.service';
 import { RefreshService } from './tokens/refresh.service';
 import { RememberedActorsService } from './tokens/remembered-actors.service';
 import { VerifiedTokens } from './tokens/verified-tokens';
+import { VerifyController } from './tokens/verify.controller';
 import { UserAccountController } from './user-security/user-account.controller';
 import { UserAccountService } from './user-security/user-account.service';
 
@@ -74,6 +76,8 @@ import { UserAccountService } from './user-security/user-account.service';
   controllers: [
     AuthController,
     IntrospectionController,
+    MetadataController,
+    VerifyController,
     ReauthenticationController,
     SecondFactorController,
     PasskeyLoginsController,

@@ -2,6 +2,13 @@ import { METHODS } from 'node:http';
 import type { FastifyInstance, RouteOptions } from 'fastify';
 import { AppError } from './errors/app-error';
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** the handler of this GET route also responds to all other methods */
+    anyMethod?: true;
+  }
+}
+
 /** Methods that keep their body parsing. All others are registered without a body. */
 const standard = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE']);
 /** All methods that Node parses, except CONNECT, which has no path. */
@@ -14,16 +21,18 @@ const all = METHODS.filter((method) => method !== 'CONNECT');
  */
 export function addMethodNotAllowed(fastify: FastifyInstance): { register: () => void } {
   const known = new Map<string, Set<string>>();
-  fastify.addHook('onRoute', ({ url, method }: RouteOptions) => {
+  // Without `hasBody: false` Fastify rejects a QUERY without a content type before the routing.
+  for (const method of all.filter((one) => !standard.has(one)))
+    fastify.addHttpMethod(method, { hasBody: false, overrideExisting: true });
+  fastify.addHook('onRoute', (route: RouteOptions) => {
+    if (route.config?.anyMethod === true) route.method = [...all];
+    const { url, method } = route;
     const methods = known.get(url) ?? new Set<string>();
     for (const one of [method].flat()) methods.add(one);
     known.set(url, methods);
   });
   return {
     register: () => {
-      // Without `hasBody: false` Fastify rejects a QUERY without a content type before the routing.
-      for (const method of all.filter((one) => !standard.has(one)))
-        fastify.addHttpMethod(method, { hasBody: false, overrideExisting: true });
       for (const [url, methods] of [...known]) {
         if (url === '*') continue;
         const missing = all.filter((method) => !methods.has(method));

@@ -33,6 +33,7 @@ describe('the limit per address', () => {
   it.each<[kind: string, status: number, method: string, path: string, request?: TestRequest]>([
     ['the root', 200, 'GET', '/'],
     ['the explorer', 200, 'GET', '/docs'],
+    ['the metadata', 200, 'GET', '/.well-known/oauth-authorization-server'],
     ['the origins of passkeys', 200, 'GET', '/.well-known/webauthn'],
     ['an unknown path', 404, 'GET', '/nothing/here'],
     ['a path with an escape', 404, 'GET', '/user/%61ll'],

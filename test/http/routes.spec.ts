@@ -344,6 +344,8 @@ describe('methods, media types and undocumented paths', () => {
   it('responds to every other method of a known path with 405 and Allow, with any login (H10)', async () => {
     const found: string[] = [];
     for (const [path, operations] of Object.entries(document.paths)) {
+      // Proxies check requests of any method.
+      if (path === '/auth/verify') continue;
       const own = Object.keys(operations)
         .map((method) => method.toUpperCase())
         .sort();

@@ -19,7 +19,7 @@ export async function createKey(
   by: Pick<TestLogin, 'token'> = service.admin,
 ): Promise<TestKey> {
   const body = { name: 'machine', permissions, expires_at: inSeconds(86_400), ...fields };
-  const answer = await service.post('/auth/key/create', { token: by.token, body });
+  const answer = await service.post(`${service.config.BASE_PATH}/auth/key/create`, { token: by.token, body });
   if (answer.status !== 201) throw new Error(`create: ${answer.text}`);
   return answer.body as TestKey;
 }

@@ -536,6 +536,7 @@ export function matrixRows(service: TestService): Record<string, MatrixRow> {
     const email = { current_password: 'wrong', email: 'new@example.com' };
     return {
       'GET /user': own(null, call('GET /user'), '200', { duringPasswordChange: true, duringEnrollment: '200' }),
+      'GET /auth/verify': own(null, call('GET /auth/verify'), '204'),
       'POST /auth/password': own(null, call('POST /auth/password', passwords), wrong, {
         ...{ duringPasswordChange: true, duringEnrollment: wrong },
       }),

@@ -13,9 +13,9 @@ export interface ParameterDoc {
   description: string;
   /** JSON schema of the accepted values */
   schema: Record<string, unknown>;
-  /** set for lists: their values are separated by commas in one parameter */
+  /** set for lists: unless `explode` is true, their values are separated by commas */
   style?: 'form';
-  /** false for lists */
+  /** false for lists; true for a parameter that may be repeated */
   explode?: boolean;
   /** for a filter: what it selects. The API explorer folds the filters into one group */
   'x-filter'?: string;
