@@ -161,7 +161,7 @@ export class Admission {
 }
 
 /** Returns the holders of a place for work: the actor, and the groups of the actor. */
-function holdersOf({ actor, user, carrier }: WorkOwner): [actor: string, ...groups: string[]] {
+export function holdersOf({ actor, user, carrier }: WorkOwner): [actor: string, ...groups: string[]] {
   return [`actor ${actor}`, `user ${user}`, ...(carrier === null ? [] : [`carrier ${carrier}`])];
 }
 

@@ -9,6 +9,7 @@ const until = { ...after, tx: '900' };
 
 export const changes = sqlExamples(ChangesRepository, {
   findEnd: [[]],
+  findHeldSeconds: [[after]],
   findStart: [[after]],
   findStop: [[{ after, until }]],
   list: [

@@ -36,14 +36,20 @@ const dayMs = 86_400_000;
 @Injectable()
 export class ChangeCursors {
   private readonly signer: Signer;
+  /** the last place and its cursor: callers who wait get the same one */
+  private encoded: { place: Place; cursor: string } | null = null;
 
   constructor(@Inject(CONFIG) private readonly config: Config) {
     this.signer = new Signer(deriveKey(config.APP_SECRET, 'change cursor'));
   }
 
   /** Returns the cursor of the changes after a place. */
-  encode({ tx, event_id, at }: Place): string {
-    return this.signer.sign([tx, event_id, at.getTime()], context);
+  encode(place: Place): string {
+    if (this.encoded?.place === place) return this.encoded.cursor;
+    const { tx, event_id, at } = place;
+    const cursor = this.signer.sign([tx, event_id, at.getTime()], context);
+    this.encoded = { place, cursor };
+    return cursor;
   }
 
   /** Returns the place of a cursor. @throws page.cursor_invalid, change.cursor_expired */

@@ -1,13 +1,18 @@
+import { isDeepStrictEqual } from 'node:util';
 import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../access/actor';
+import { Admission, workOwnerOf } from '../../access/admission';
+import { assertHolds } from '../../access/permissions';
+import type { Scope } from '../../access/scope';
 import { AppError } from '../../http/errors/app-error';
-import { currentTime } from '../../platform/clock';
 import { type Horizon, Notifications } from '../../platform/database/notifications.service';
 import { MetricsService } from '../../platform/metrics/metrics.service';
 import type { Answered } from '../../platform/times';
 import { ChangeCursors, isBefore, nilId, type Place } from './change-cursors';
+import { changeMatcher } from './change-matcher';
 import type { ChangeQuery } from './change-query';
-import { type ChangeListResponse, type ChangeRecord, type ChangeResponse, toChangeResponse } from './changes.dto';
+import { ChangeWaits, endOfPage, type FeedPage, placeOf } from './change-waits';
+import { type ChangeListResponse, type ChangeResponse, toChangeResponse } from './changes.dto';
 import { behindSeconds } from './changes.metrics';
 import { ChangesRepository } from './changes.repository';
 
@@ -17,24 +22,30 @@ export type ReadUsers = (actor: Actor, user_ids: string[]) => Promise<Map<string
 /** A page of changes as it is sent. */
 export type ChangePage = Omit<ChangeListResponse, 'items'> & { items: Answered<ChangeResponse>[] };
 
-/** A page of the feed. */
-interface FeedPage {
-  changes: ChangeRecord[];
-  /** the place up to which the reader has now seen all changes */
-  place: Place;
-  /** age in seconds of the oldest change after `place` */
-  behind_seconds: number;
+/** The request for a page. */
+export interface PageRequest {
+  /** authorises the request again */
+  reauthorize: () => Promise<Actor>;
+  /** ends the wait */
+  gone: AbortSignal;
 }
+
+/** Longest time that a request with `wait` queues for a connection. */
+const patienceMs = 10_000;
 
 /** The change feed: events of the audit log without gaps, in the order of their transactions. */
 @Injectable()
 export class ChangesService {
   private encoded: { horizon: Horizon; cursor: string } | null = null;
   private readUsers: ReadUsers = () => Promise.resolve(new Map<string, object>());
+  /** reads of users that have not finished, by scope and ids */
+  private readonly userReads = new Map<string, Promise<Map<string, object>>>();
 
   constructor(
     private readonly changes: ChangesRepository,
     private readonly cursors: ChangeCursors,
+    private readonly waits: ChangeWaits,
+    private readonly admission: Admission,
     private readonly notifications: Notifications,
     metrics: MetricsService,
   ) {
@@ -62,22 +73,56 @@ export class ChangesService {
   }
 
   /**
-   * Returns the next changes that the actor may see.
-   * @throws page.cursor_invalid, change.cursor_expired
+   * Returns the next changes that the actor may see, or waits for one.
+   * @throws page.cursor_invalid, change.cursor_expired, request.rate_limited
    */
-  async list(actor: Actor, query: ChangeQuery): Promise<ChangePage> {
+  async list(actor: Actor, query: ChangeQuery, request: PageRequest): Promise<ChangePage> {
     const from = query.after === undefined ? null : this.cursors.decode(query.after);
-    const { changes, place, behind_seconds } = await this.read(actor, query, from);
-    const user_ids = changes.filter(({ target_type }) => target_type === 'user').map(({ target_id }) => target_id);
-    const users = query.values ? await this.readUsers(actor, [...new Set(user_ids)]) : null;
-    return {
-      items: changes.map((change) => toChangeResponse(change, users?.get(change.target_id))),
-      next_cursor: this.cursors.encode(place),
-      behind_seconds: Math.ceil(behind_seconds),
-    };
+    if (query.wait > 0) return this.waits.admit(actor, () => this.listOrWait(actor, query, from, request));
+    const work = async () => this.respond(actor, query, await this.read(actor, query, from));
+    return this.admission.run(workOwnerOf(actor), work, request.gone);
   }
 
-  private async read(actor: Actor, { conditions, per_page }: ChangeQuery, from: Place | null): Promise<FeedPage> {
+  private async listOrWait(
+    actor: Actor,
+    query: ChangeQuery,
+    from: Place | null,
+    { reauthorize, gone }: PageRequest,
+  ): Promise<ChangePage> {
+    // The number of these requests is limited, so their queue is not.
+    const admit = <Result>(work: () => Promise<Result>) =>
+      this.admission.run(workOwnerOf(actor), work, gone, patienceMs);
+    const finish = async (found: FeedPage | null) => {
+      const current = await reauthorize();
+      const page = isDeepStrictEqual(scopeOf(current), scopeOf(actor)) ? found : null;
+      if (page !== null && (!query.values || page.changes.length === 0)) return this.toPage(page);
+      return admit(async () => this.respond(current, query, page ?? (await this.read(current, query, from))));
+    };
+    let place = from;
+    if (place === null || !this.waits.follows(place)) {
+      const page = await admit(() => this.read(actor, query, from));
+      // Revocations before the changes of the page must have arrived (C1).
+      if (page.changes.length > 0 || page.isEnd !== true) return this.notifications.caughtUp().then(() => finish(page));
+      place = page.place;
+    } else await this.assertReached(place);
+    const wait = { matches: changeMatcher(actor, query.conditions), place, per_page: query.per_page };
+    await this.waits.wait(wait, query.wait, gone);
+    if (gone.aborted || this.waits.isStopping) return this.toPage({ changes: [], place, behind_seconds: 0 });
+    return finish(this.waits.pageAfter(wait));
+  }
+
+  /** The cursor of another server, or of an old primary, can be after the end of the feed. */
+  private async assertReached(place: Place): Promise<void> {
+    const horizon = await this.notifications.nextHorizon();
+    if (horizon !== null && isBefore({ ...horizon, event_id: nilId }, place))
+      throw new AppError('change.cursor_expired');
+  }
+
+  private async read(
+    actor: Actor,
+    { conditions, per_page }: ChangeQuery,
+    from: Place | null,
+  ): Promise<FeedPage & { isEnd?: boolean }> {
     await this.notifications.assertLease();
     const end = await this.changes.findEnd();
     const after = from ?? (await this.changes.findStart(end.place));
@@ -85,21 +130,42 @@ export class ChangesService {
     if (isBefore(end.place, after)) throw new AppError('change.cursor_expired');
     const isNarrow = conditions.length > 0 || actor.user_type !== 'system' || actor.carrier_scope !== null;
     const stop = isNarrow ? await this.changes.findStop({ after, until: end.place }) : null;
-    const changes = await this.changes.list(actor, conditions, {
-      after,
-      until: stop ?? end.place,
-      limit: per_page + 1,
-    });
+    const part = { after, until: stop ?? end.place, limit: per_page + 1 };
+    const changes = await this.changes.list(actor, conditions, part);
     const last = changes[per_page - 1];
-    if (changes.length > per_page && last !== undefined) {
-      const place = { tx: last.tx, event_id: last.change_id, at: new Date(last.occurred_at) };
-      return { changes: changes.slice(0, per_page), place, behind_seconds: secondsSince(place.at) };
-    }
-    if (stop !== null) return { changes, place: stop, behind_seconds: secondsSince(stop.at) };
-    return { changes, place: end.place, behind_seconds: end.held_seconds };
+    if (changes.length > per_page && last !== undefined)
+      return { changes: changes.slice(0, per_page), ...endOfPage(placeOf(last)) };
+    if (stop !== null) return { changes, ...endOfPage(stop) };
+    return { changes, place: end.place, behind_seconds: end.held_seconds, isEnd: true };
+  }
+
+  private async respond(actor: Actor, { values }: ChangeQuery, page: FeedPage): Promise<ChangePage> {
+    if (!values) return this.toPage(page);
+    assertHolds(actor, 'user:read');
+    const user_ids = page.changes.filter(({ target_type }) => target_type === 'user').map(({ target_id }) => target_id);
+    return this.toPage(page, await this.usersOnce(actor, [...new Set(user_ids)]));
+  }
+
+  /** Reads users once for all callers with the same scope who ask at the same time. */
+  private usersOnce(actor: Actor, user_ids: string[]): Promise<Map<string, object>> {
+    const key = JSON.stringify([scopeOf(actor), user_ids]);
+    const running = this.userReads.get(key);
+    if (running !== undefined) return running;
+    const read = this.readUsers(actor, user_ids).finally(() => this.userReads.delete(key));
+    this.userReads.set(key, read);
+    return read;
+  }
+
+  private toPage({ changes, place, behind_seconds }: FeedPage, users?: Map<string, object>): ChangePage {
+    return {
+      items: changes.map((change) => toChangeResponse(change, users?.get(change.target_id))),
+      next_cursor: this.cursors.encode(place),
+      behind_seconds: Math.ceil(behind_seconds),
+    };
   }
 }
 
-function secondsSince(time: Date): number {
-  return Math.max(0, (currentTime().getTime() - time.getTime()) / 1_000);
+/** Returns the scope of an actor, without the identity. */
+function scopeOf({ user_type, carrier_id, carrier_scope }: Scope): Omit<Scope, 'actor_type' | 'user_id'> {
+  return { user_type, carrier_id, carrier_scope };
 }
