@@ -7,23 +7,11 @@ select
     from (
       select occurred_at
       from events
-      where events.target_type in ('user', 'session', 'role', 'key') and events.tx >= (select pg_snapshot_xmin(pg_current_snapshot()))
-      order by events.tx, events.event_id
+      where events.target_type in ('user', 'session', 'role', 'key') and tx >= (select pg_snapshot_xmin(pg_current_snapshot()))
+      order by tx, event_id
       limit (select 1000)
     ) held
   ), 0)::float8 as held_seconds;
-
--- findHeldSeconds({ tx: '700', event_id: '00000000-0000-0000-0000-000000000000', at: 1970-01-01T...
-select coalesce((
-  select greatest(0, extract(epoch from now() - min(held.occurred_at)))
-  from (
-    select occurred_at
-    from events
-    where events.target_type in ('user', 'session', 'role', 'key') and (events.tx, events.event_id) > ((select $1::xid8), (select $2::uuid))
-    order by events.tx, events.event_id
-    limit (select 1000)
-  ) held
-), 0)::float8 as seconds;
 
 -- findStart({ tx: '700', event_id: '00000000-0000-0000-0000-000000000000', at: 1970-01-01T00:00:...
 with first as (

@@ -9,7 +9,6 @@ const until = { ...after, tx: '900' };
 
 export const changes = sqlExamples(ChangesRepository, {
   findEnd: [[]],
-  findHeldSeconds: [[after]],
   findStart: [[after]],
   findStop: [[{ after, until }]],
   list: [

@@ -1,13 +1,8 @@
 import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises';
 import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
-import { type Actor, systemActor } from '../../access/actor';
-import { holdersOf, workOwnerOf } from '../../access/admission';
-import type { AppError } from '../../http/errors/app-error';
-import { limitReached } from '../../http/errors/limit-reached';
+import { systemActor } from '../../access/actor';
 import { currentTime, monotonicMs } from '../../platform/clock';
 import { Notifications } from '../../platform/database/notifications.service';
-import { shareOf } from '../../platform/instance';
-import { SharedRuns } from '../../platform/shared-runs';
 import { isBefore, nilId, type Place } from './change-cursors';
 import type { ChangeMatcher } from './change-matcher';
 import type { ChangeRecord } from './changes.dto';
@@ -30,23 +25,17 @@ export interface Wait {
   per_page: number;
 }
 
-/** The last part of the feed: all changes after `since` and not after `until`. */
-interface RecentChanges {
+/** The last part of the feed: all changes after `since` and up to `place`. */
+interface RecentChanges extends FeedPage {
   since: Place;
-  until: Place;
-  changes: ChangeRecord[];
-  /** age in seconds of the oldest change after `until`, and when it was read, by `monotonicMs` */
-  behind_seconds: number;
+  /** when it was read, by `monotonicMs` */
   readAt: number;
 }
 
-/** Waiting requests of an instance: a user with their keys, or a carrier, may have a sixth. */
-const waitsMax = shareOf(6_000);
-const waitsPerActorMax = Math.ceil(waitsMax / 12);
-const waitsPerGroupMax = Math.ceil(waitsMax / 6);
-const retryAfterSeconds = 5;
-/** Pause between two looks at the feed. A look takes 0.2 ms. */
+/** Pause between two looks at the horizon. A look takes 0.2 ms. */
 const lookEveryMs = 10;
+/** Age at which `behind_seconds` is read again, although the horizon did not move. */
+const readEveryMs = 250;
 const afterErrorMs = 1_000;
 /** Changes per read, and per response after a wait. */
 const batchMax = 100;
@@ -56,28 +45,22 @@ const recentMax = 1_000;
 const waitsPerTurn = 25;
 /** Time for which the changes stay in memory after the last wait: callers ask again. */
 const idleMs = 5_000;
-/** Time for which `behind_seconds` of the memory is used. */
-const ageValidMs = 100;
-/** Maximum age of a place at which this instance begins to follow the feed. */
-const startAgeMaxMs = 60_000;
 
 /**
  * Lets requests wait for changes without a database connection.
- * While requests wait, the instance follows the feed. It asks for the horizon on the listening
- * connection, and reads the next changes once for all requests when the horizon moves. Events need
- * no notification, and the end of a transaction that held changes back is seen too. Revocations
- * that were committed before a change arrive before its horizon.
+ * While requests wait, the instance looks at the horizon on its listening connection, and reads the
+ * next changes once for all requests when the horizon has moved. So events need no notification,
+ * and the end of a transaction that held changes back wakes too. Before it wakes a request, all
+ * revocations that were committed before the changes have arrived.
  */
 @Injectable()
 export class ChangeWaits implements OnModuleDestroy {
   private readonly logger = new Logger(ChangeWaits.name);
-  private readonly waits = new Map<Wait, () => void>();
-  /** number of waiting requests of each actor, user and carrier */
-  private readonly held = new Map<string, number>();
+  private readonly waits = new Map<Wait, (page: FeedPage | null) => void>();
   private recent: RecentChanges | null = null;
   private idleAt = 0;
-  private stopped = false;
-  private readonly ages = new SharedRuns(() => this.readAge());
+  /** whether the service stops */
+  stopped = false;
 
   constructor(
     private readonly changes: ChangesRepository,
@@ -87,12 +70,7 @@ export class ChangeWaits implements OnModuleDestroy {
   /** Ends all waits, so that the service can stop. */
   onModuleDestroy(): void {
     this.stopped = true;
-    for (const end of this.waits.values()) end();
-  }
-
-  /** Whether the service stops. */
-  get isStopping(): boolean {
-    return this.stopped;
+    for (const end of this.waits.values()) end(null);
   }
 
   /** Returns the number of waiting requests. */
@@ -100,62 +78,41 @@ export class ChangeWaits implements OnModuleDestroy {
     return this.waits.size;
   }
 
-  /** Runs a request that may wait. @throws request.rate_limited if too many requests wait */
-  admit<Result>(actor: Actor, request: () => Promise<Result>): Promise<Result> {
-    const [own, ...groups] = holdersOf(workOwnerOf(actor));
-    const maxima = new Map([
-      ['all', waitsMax],
-      [own, waitsPerActorMax],
-      ...groups.map((group) => [group, waitsPerGroupMax] as const),
-    ]);
-    for (const [holder, max] of maxima) if ((this.held.get(holder) ?? 0) >= max) throw tooMany(max);
-    const hold = (change: 1 | -1) => {
-      for (const holder of maxima.keys()) {
-        const count = (this.held.get(holder) ?? 0) + change;
-        if (count === 0) this.held.delete(holder);
-        else this.held.set(holder, count);
-      }
-    };
-    hold(1);
-    return request().finally(() => hold(-1));
+  /** Returns whether all changes after a place are in memory. */
+  remembers(place: Place): boolean {
+    return this.recent !== null && !isBefore(place, this.recent.since) && !isBefore(this.recent.place, place);
   }
 
-  /** Returns whether all changes after a place are in memory, or will be. */
-  follows(place: Place): boolean {
-    if (this.recent !== null) return !isBefore(place, this.recent.since);
-    return place.at.getTime() > currentTime().getTime() - startAgeMaxMs;
-  }
-
-  /** Waits until a change after the place of `wait` matches, or until the time is over. */
-  async wait(wait: Wait, seconds: number, gone: AbortSignal): Promise<void> {
-    this.start(wait.place);
-    const isEmpty = this.pageAfter(wait)?.changes.length === 0;
-    if (isEmpty && !this.stopped && !gone.aborted) await this.nextMatch(wait, seconds, gone);
-    const { recent } = this;
-    if (recent !== null && recent.readAt + ageValidMs < monotonicMs()) await this.ages.run();
-  }
-
-  private nextMatch(wait: Wait, seconds: number, gone: AbortSignal): Promise<void> {
+  /**
+   * Returns the next changes after the place of `wait`, and waits for the first one. Returns an
+   * empty page when the time is over, and null if the feed must be read instead.
+   */
+  async next(wait: Wait, seconds: number, gone: AbortSignal): Promise<FeedPage | null> {
+    this.idleAt = monotonicMs() + idleMs;
+    if (this.recent === null && !this.stopped) void this.followFrom(wait.place);
+    const page = this.pageFor(wait);
+    if (page?.changes.length !== 0 || this.stopped || gone.aborted) return page;
     return new Promise((resolve) => {
-      const end = () => {
+      const end = (found: FeedPage | null) => {
         clearTimeout(timer);
-        gone.removeEventListener('abort', end);
+        gone.removeEventListener('abort', giveUp);
         this.waits.delete(wait);
         this.idleAt = monotonicMs() + idleMs;
-        resolve();
+        resolve(found);
       };
-      const timer = setTimeout(end, seconds * 1_000).unref();
-      gone.addEventListener('abort', end);
+      const giveUp = () => end(this.pageFor(wait));
+      const timer = setTimeout(giveUp, seconds * 1_000).unref();
+      gone.addEventListener('abort', giveUp);
       this.waits.set(wait, end);
     });
   }
 
   /** Returns the next changes from memory, or null if the memory begins after the place. */
-  pageAfter({ matches, place, per_page }: Wait): FeedPage | null {
+  private pageFor({ matches, place, per_page }: Wait): FeedPage | null {
     const { recent } = this;
     if (recent === null || isBefore(place, recent.since)) return null;
-    const first = recent.changes.findLastIndex((change) => !isBefore(place, placeOf(change))) + 1;
     const max = Math.min(per_page, batchMax);
+    const first = recent.changes.findLastIndex((change) => !isBefore(place, placeOf(change))) + 1;
     const changes: ChangeRecord[] = [];
     for (const change of recent.changes.slice(first)) {
       const last = changes[max - 1];
@@ -163,81 +120,57 @@ export class ChangeWaits implements OnModuleDestroy {
       if (last !== undefined) return { changes, ...endOfPage(placeOf(last)) };
       changes.push(change);
     }
-    const { until, behind_seconds } = recent;
-    return { changes, place: isBefore(place, until) ? until : place, behind_seconds };
-  }
-
-  private start(place: Place): void {
-    if (this.recent !== null || this.stopped) return;
-    this.recent = { since: place, until: place, changes: [], behind_seconds: 0, readAt: 0 };
-    this.idleAt = monotonicMs() + idleMs;
-    void this.follow(this.recent);
+    const end = isBefore(place, recent.place) ? recent.place : place;
+    const { behind_seconds, readAt } = recent;
+    const sinceRead = behind_seconds > 0 ? (monotonicMs() - readAt) / 1_000 : 0;
+    return { changes, place: end, behind_seconds: behind_seconds + sinceRead };
   }
 
   /** Follows the feed while requests wait. Never throws. */
-  private async follow(recent: RecentChanges): Promise<void> {
+  private async followFrom(place: Place): Promise<void> {
+    const recent = { since: place, place, changes: [], behind_seconds: 0, readAt: 0 };
+    this.recent = recent;
     while (!this.stopped && (this.waits.size > 0 || monotonicMs() < this.idleAt)) {
-      let pauseMs = lookEveryMs;
-      try {
-        if (await this.readNext(recent)) pauseMs = 0;
-      } catch (error) {
+      const pauseMs = await this.readNext(recent).catch((error: unknown) => {
         this.logger.warn(`could not read the next changes: ${(error as Error).message}`);
-        pauseMs = afterErrorMs;
-      }
+        return afterErrorMs;
+      });
       if (pauseMs > 0) await delay(pauseMs, undefined, { ref: false });
     }
-    if (!this.stopped) this.recent = null;
+    this.recent = null;
   }
 
-  /** Reads the next changes, and wakes the requests that match. Returns whether more follow. */
-  private async readNext(recent: RecentChanges): Promise<boolean> {
+  /** Reads the next changes, and wakes the requests that match. Returns the next pause. */
+  private async readNext(recent: RecentChanges): Promise<number> {
     const horizon = await this.notifications.nextHorizon();
-    const { until: after } = recent;
-    if (horizon === null) return false;
-    const end = { ...horizon, event_id: nilId };
-    if (!isBefore(after, end)) return false;
-    const changes = await this.changes.list(systemActor, [], { after, until: end, limit: batchMax });
+    if (horizon === null) return lookEveryMs;
+    const hasMoved = isBefore(recent.place, { ...horizon, event_id: nilId });
+    if (!hasMoved && monotonicMs() < recent.readAt + readEveryMs) return lookEveryMs;
+    const end = await this.changes.findEnd();
+    const part = { after: recent.place, until: end.place, limit: batchMax };
+    const changes = await this.changes.list(systemActor, [], part);
+    // Revocations that were committed before these changes must have arrived (C1).
+    await this.notifications.caughtUp();
     const last = changes[batchMax - 1];
-    const reached =
-      last === undefined
-        ? { place: end, behind_seconds: await this.changes.findHeldSeconds(end) }
-        : endOfPage(placeOf(last));
-    recent.until = reached.place;
-    recent.behind_seconds = reached.behind_seconds;
+    if (last !== undefined) Object.assign(recent, endOfPage(placeOf(last)));
+    else Object.assign(recent, { place: end.place, behind_seconds: end.held_seconds });
     recent.readAt = monotonicMs();
     recent.changes.push(...changes);
     const removed = recent.changes.splice(0, recent.changes.length - recentMax).at(-1);
     if (removed !== undefined) recent.since = placeOf(removed);
-    await this.wakeMatching(changes, after, recent.until);
-    return last !== undefined;
+    await this.wakeMatching();
+    return last === undefined ? lookEveryMs : 0;
   }
 
   /** Lets the event loop turn between groups of requests, so that a burst blocks nothing. */
-  private async wakeMatching(changes: ChangeRecord[], after: Place, until: Place): Promise<void> {
+  private async wakeMatching(): Promise<void> {
     for (const [index, [wait, end]] of [...this.waits].entries()) {
       if (index % waitsPerTurn === waitsPerTurn - 1) await turn();
-      const { matches, place } = wait;
-      const isAhead = isBefore(after, place);
-      if (changes.some((change) => (!isAhead || isBefore(place, placeOf(change))) && matches(change))) end();
-      else if (isBefore(place, until)) wait.place = until;
+      const page = this.pageFor(wait);
+      if (page?.changes.length === 0) wait.place = page.place;
+      else end(page);
     }
   }
-
-  private async readAge(): Promise<void> {
-    const { recent } = this;
-    if (recent === null) return;
-    const { until } = recent;
-    const seconds = await this.changes.findHeldSeconds(until).catch(() => null);
-    // A place and the age of the next change belong together.
-    if (seconds === null || recent.until !== until) return;
-    recent.behind_seconds = seconds;
-    recent.readAt = monotonicMs();
-  }
-}
-
-function tooMany(max: number): AppError {
-  const detail = 'Too many requests wait for changes at the same time. Wait until one ends, or omit `wait`.';
-  return limitReached({ name: 'change-waits', max, detail }, retryAfterSeconds);
 }
 
 /** Returns the place of a change. */

@@ -50,17 +50,18 @@ export class ChangesRepository {
       select
         pg_snapshot_xmin(pg_current_snapshot())::text as tx,
         now()::timestamptz(3) as at,
-        ${heldSeconds(sql`events.tx >= (select pg_snapshot_xmin(pg_current_snapshot()))`)} as held_seconds`);
+        coalesce((
+          select greatest(0, extract(epoch from now() - min(held.occurred_at)))
+          from (
+            select occurred_at
+            from events
+            where ${isChange} and tx >= (select pg_snapshot_xmin(pg_current_snapshot()))
+            order by tx, event_id
+            limit (select 1000)
+          ) held
+        ), 0)::float8 as held_seconds`);
     if (end === undefined) throw new Error('no end of the feed');
     return { place: { tx: end.tx, event_id: nilId, at: end.at }, held_seconds: end.held_seconds };
-  }
-
-  /** Returns the age in seconds of the oldest change after a place that is committed; 0 = none. */
-  async findHeldSeconds(place: Place): Promise<number> {
-    const [held] = await this.database.runPrepared<{ seconds: number }>(
-      sql`select ${heldSeconds(isAfter(place))} as seconds`,
-    );
-    return held?.seconds ?? 0;
   }
 
   /**
@@ -132,26 +133,8 @@ export class ChangesRepository {
  * a million changes of one transaction, a page took 370 ms instead of 1 ms.
  */
 function between(after: Place, until: Place): SqlFragment {
-  return sql`${isAfter(after)}
+  return sql`(events.tx, events.event_id) > ((select ${after.tx}::xid8), (select ${after.event_id}::uuid))
         and (events.tx, events.event_id) <= ((select ${until.tx}::xid8), (select ${until.event_id}::uuid))`;
-}
-
-function isAfter({ tx, event_id }: Place): SqlFragment {
-  return sql`(events.tx, events.event_id) > ((select ${tx}::xid8), (select ${event_id}::uuid))`;
-}
-
-/** Renders the age of the oldest of the first 1,000 changes with a place. */
-function heldSeconds(isHeld: SqlFragment): SqlFragment {
-  return sql`coalesce((
-          select greatest(0, extract(epoch from now() - min(held.occurred_at)))
-          from (
-            select occurred_at
-            from events
-            where ${isChange} and ${isHeld}
-            order by events.tx, events.event_id
-            limit (select 1000)
-          ) held
-        ), 0)::float8`;
 }
 
 /**

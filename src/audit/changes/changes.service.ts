@@ -5,7 +5,8 @@ import { Admission, workOwnerOf } from '../../access/admission';
 import { assertHolds } from '../../access/permissions';
 import type { Scope } from '../../access/scope';
 import { AppError } from '../../http/errors/app-error';
-import { type Horizon, Notifications } from '../../platform/database/notifications.service';
+import { Notifications } from '../../platform/database/notifications.service';
+import { shareOf } from '../../platform/instance';
 import { MetricsService } from '../../platform/metrics/metrics.service';
 import type { Answered } from '../../platform/times';
 import { ChangeCursors, isBefore, nilId, type Place } from './change-cursors';
@@ -30,16 +31,23 @@ export interface PageRequest {
   gone: AbortSignal;
 }
 
-/** Longest time that a request with `wait` queues for a connection. */
+/** Requests of an instance that wait for changes. */
+const waitLimits = {
+  name: 'change-waits',
+  work: 'requests that wait for changes',
+  placesMax: shareOf(6_000),
+  shares: { actor: 1 / 12, alone: 1 / 12, group: 1 / 6 },
+  waitingPerActorMax: 0,
+  patienceMs: 0,
+};
+/** Time that a request with `wait` queues for a connection. */
 const patienceMs = 10_000;
 
 /** The change feed: events of the audit log without gaps, in the order of their transactions. */
 @Injectable()
 export class ChangesService {
-  private encoded: { horizon: Horizon; cursor: string } | null = null;
+  private readonly waitPlaces = new Admission(waitLimits);
   private readUsers: ReadUsers = () => Promise.resolve(new Map<string, object>());
-  /** reads of users that have not finished, by scope and ids */
-  private readonly userReads = new Map<string, Promise<Map<string, object>>>();
 
   constructor(
     private readonly changes: ChangesRepository,
@@ -67,9 +75,7 @@ export class ChangesService {
    */
   async cursorForCopy(): Promise<string> {
     const horizon = this.notifications.horizon ?? (await this.changes.findEnd()).place;
-    if (horizon !== this.encoded?.horizon)
-      this.encoded = { horizon, cursor: this.cursors.encode({ event_id: nilId, ...horizon }) };
-    return this.encoded.cursor;
+    return this.cursors.encode({ event_id: nilId, ...horizon });
   }
 
   /**
@@ -78,9 +84,9 @@ export class ChangesService {
    */
   async list(actor: Actor, query: ChangeQuery, request: PageRequest): Promise<ChangePage> {
     const from = query.after === undefined ? null : this.cursors.decode(query.after);
-    if (query.wait > 0) return this.waits.admit(actor, () => this.listOrWait(actor, query, from, request));
     const work = async () => this.respond(actor, query, await this.read(actor, query, from));
-    return this.admission.run(workOwnerOf(actor), work, request.gone);
+    if (query.wait === 0) return this.admission.run(workOwnerOf(actor), work, request.gone);
+    return this.waitPlaces.run(workOwnerOf(actor), () => this.listOrWait(actor, query, from, request));
   }
 
   private async listOrWait(
@@ -89,33 +95,28 @@ export class ChangesService {
     from: Place | null,
     { reauthorize, gone }: PageRequest,
   ): Promise<ChangePage> {
-    // The number of these requests is limited, so their queue is not.
-    const admit = <Result>(work: () => Promise<Result>) =>
-      this.admission.run(workOwnerOf(actor), work, gone, patienceMs);
-    const finish = async (found: FeedPage | null) => {
+    const owner = workOwnerOf(actor);
+    const readNow = (by: Actor) => this.admission.run(owner, () => this.read(by, query, from), gone, patienceMs);
+    /** Authorises the request as the last step: the rights may be revoked until then (C1). */
+    const finish = async (by: Actor, page: FeedPage, wasRead: boolean): Promise<ChangePage> => {
+      const hasValues = query.values && page.changes.length > 0;
+      const response = () => this.respond(by, query, page);
+      const answer = await (hasValues ? this.admission.run(owner, response, gone, patienceMs) : this.toPage(page));
+      if (hasValues || wasRead) await this.notifications.caughtUp();
       const current = await reauthorize();
-      const page = isDeepStrictEqual(scopeOf(current), scopeOf(actor)) ? found : null;
-      if (page !== null && (!query.values || page.changes.length === 0)) return this.toPage(page);
-      return admit(async () => this.respond(current, query, page ?? (await this.read(current, query, from))));
+      if (query.values) assertHolds(current, 'user:read');
+      return isDeepStrictEqual(scopeOf(current), scopeOf(by)) ? answer : finish(current, await readNow(current), true);
     };
     let place = from;
-    if (place === null || !this.waits.follows(place)) {
-      const page = await admit(() => this.read(actor, query, from));
-      // Revocations before the changes of the page must have arrived (C1).
-      if (page.changes.length > 0 || page.isEnd !== true) return this.notifications.caughtUp().then(() => finish(page));
+    if (place === null || !this.waits.remembers(place)) {
+      const page = await readNow(actor);
+      if (page.changes.length > 0 || page.isEnd !== true) return finish(actor, page, true);
       place = page.place;
-    } else await this.assertReached(place);
+    }
     const wait = { matches: changeMatcher(actor, query.conditions), place, per_page: query.per_page };
-    await this.waits.wait(wait, query.wait, gone);
-    if (gone.aborted || this.waits.isStopping) return this.toPage({ changes: [], place, behind_seconds: 0 });
-    return finish(this.waits.pageAfter(wait));
-  }
-
-  /** The cursor of another server, or of an old primary, can be after the end of the feed. */
-  private async assertReached(place: Place): Promise<void> {
-    const horizon = await this.notifications.nextHorizon();
-    if (horizon !== null && isBefore({ ...horizon, event_id: nilId }, place))
-      throw new AppError('change.cursor_expired');
+    const page = await this.waits.next(wait, query.wait, gone);
+    if (gone.aborted || this.waits.stopped) return this.toPage({ changes: [], place, behind_seconds: 0 });
+    return page === null ? finish(actor, await readNow(actor), true) : finish(actor, page, false);
   }
 
   private async read(
@@ -141,19 +142,8 @@ export class ChangesService {
 
   private async respond(actor: Actor, { values }: ChangeQuery, page: FeedPage): Promise<ChangePage> {
     if (!values) return this.toPage(page);
-    assertHolds(actor, 'user:read');
     const user_ids = page.changes.filter(({ target_type }) => target_type === 'user').map(({ target_id }) => target_id);
-    return this.toPage(page, await this.usersOnce(actor, [...new Set(user_ids)]));
-  }
-
-  /** Reads users once for all callers with the same scope who ask at the same time. */
-  private usersOnce(actor: Actor, user_ids: string[]): Promise<Map<string, object>> {
-    const key = JSON.stringify([scopeOf(actor), user_ids]);
-    const running = this.userReads.get(key);
-    if (running !== undefined) return running;
-    const read = this.readUsers(actor, user_ids).finally(() => this.userReads.delete(key));
-    this.userReads.set(key, read);
-    return read;
+    return this.toPage(page, await this.readUsers(actor, [...new Set(user_ids)]));
   }
 
   private toPage({ changes, place, behind_seconds }: FeedPage, users?: Map<string, object>): ChangePage {
