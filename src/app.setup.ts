@@ -151,7 +151,8 @@ function createAdapter(config: Config): FastifyAdapter {
     bodyLimit: 65_536,
     // `limitReceiving` sets the deadlines of bodies.
     requestTimeout: 0,
-    connectionTimeout: 30_000,
+    // Longer than the longest `wait` of the change feed.
+    connectionTimeout: 45_000,
     keepAliveTimeout: 72_000,
     forceCloseConnections: 'idle',
     // Requests on closing connections still get a response: the database closes last.

@@ -28,6 +28,8 @@ export interface AdmissionLimits {
   work: string;
   /** places: work that runs at the same time, on one database connection each */
   placesMax: number;
+  /** largest shares of an actor, of an actor alone, and of a user with their keys or a carrier */
+  shares?: { actor: number; alone: number; group: number };
   /** requests of one actor that wait for a place */
   waitingPerActorMax: number;
   /** milliseconds that a request waits for a place */
@@ -41,6 +43,7 @@ interface Waiting {
 }
 
 const retryAfterSeconds = 5;
+const defaultShares = { actor: 1 / 2, alone: 3 / 4, group: 3 / 4 };
 
 /**
  * Admits work to the database connections, so that no caller takes them from the others.
@@ -81,8 +84,9 @@ export class Admission {
   ): Promise<Result> {
     const waiting = this.queues.get(owner.actor)?.length ?? 0;
     const isFull = patienceMs === undefined && waiting >= this.limits.waitingPerActorMax;
-    if (gone?.aborted === true || isFull) throw this.tooMany();
+    if (gone?.aborted === true) throw this.tooMany();
     if (this.hasPlaceFor(owner)) this.hold(owner, 1);
+    else if (isFull) throw this.tooMany();
     else await this.wait(owner, patienceMs ?? this.limits.patienceMs, gone);
     try {
       return await work();
@@ -132,12 +136,12 @@ export class Admission {
   }
 
   private hasPlaceFor(owner: WorkOwner): boolean {
-    const { placesMax } = this.limits;
+    const { placesMax, shares = defaultShares } = this.limits;
     if (this.taken >= placesMax) return false;
     const [own, ...groups] = holdersOf(owner);
     const isAlone = this.heldBy(own) === this.taken && [...this.queues.keys()].every((actor) => actor === owner.actor);
     const isFree = (holder: string, part: number) => this.heldBy(holder) < share(placesMax, part);
-    return isFree(own, isAlone ? 3 / 4 : 1 / 2) && groups.every((group) => isFree(group, 3 / 4));
+    return isFree(own, isAlone ? shares.alone : shares.actor) && groups.every((group) => isFree(group, shares.group));
   }
 
   private hold(owner: WorkOwner, change: 1 | -1): void {
@@ -154,9 +158,9 @@ export class Admission {
   }
 
   private tooMany(): AppError {
-    const { name, work, placesMax } = this.limits;
+    const { name, work, placesMax, shares = defaultShares } = this.limits;
     const detail = `Too many ${work} at the same time. Wait until an earlier request is done.`;
-    return limitReached({ name, max: share(placesMax, 1 / 2), detail }, retryAfterSeconds);
+    return limitReached({ name, max: share(placesMax, shares.actor), detail }, retryAfterSeconds);
   }
 }
 

@@ -7,6 +7,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** actor of the request; the guard sets it on routes with `@Allow` */
     actor?: Actor;
+    /** authorises the request again; the guard sets it on routes with `waits` */
+    reauthorize?: () => Promise<Actor>;
     /** portal that forwards the request; the guard sets it on routes for portals */
     portal?: Portal;
   }
@@ -33,6 +35,16 @@ export const CurrentActor = createParamDecorator((_data: unknown, context: Execu
   const actor = context.switchToHttp().getRequest<FastifyRequest>().actor;
   if (actor === undefined) throw new Error('CurrentActor on a route without @Allow');
   return actor;
+});
+
+/**
+ * Injects a function that authorises the request again and returns the actor with the rights of
+ * that moment. For handlers that wait: the rights may be revoked meanwhile (C1).
+ */
+export const Reauthorize = createParamDecorator((_data: unknown, context: ExecutionContext): (() => Promise<Actor>) => {
+  const { reauthorize } = context.switchToHttp().getRequest<FastifyRequest>();
+  if (reauthorize === undefined) throw new Error('Reauthorize on a route without `waits`');
+  return reauthorize;
 });
 
 /** Injects the origin of the request into a handler. */

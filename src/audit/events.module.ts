@@ -3,6 +3,7 @@ import { JobsModule } from '../platform/jobs/jobs.module';
 import { RateLimitsModule } from '../access/rate-limits/rate-limits.module';
 import { AuditController } from './audit.controller';
 import { ChangeCursors } from './changes/change-cursors';
+import { ChangeWaits } from './changes/change-waits';
 import { ChangesController } from './changes/changes.controller';
 import { ChangesRepository } from './changes/changes.repository';
 import { ChangesService } from './changes/changes.service';
@@ -14,7 +15,15 @@ import { EventsService } from './events.service';
 @Module({
   imports: [JobsModule, RateLimitsModule],
   controllers: [AuditController, ChangesController],
-  providers: [EventsService, EventPartitions, EventsRepository, ChangesService, ChangesRepository, ChangeCursors],
+  providers: [
+    EventsService,
+    EventPartitions,
+    EventsRepository,
+    ChangesService,
+    ChangesRepository,
+    ChangeCursors,
+    ChangeWaits,
+  ],
   exports: [EventsService, ChangesService],
 })
 export class EventsModule {}

@@ -45,6 +45,7 @@ export class AuthGuard extends PassportAuthGuard('jwt') implements CanActivate {
       return rule.portal === true && request.headers['x-api-key'] !== undefined
         ? this.admitPortal(rule, request)
         : this.admitPublic(rule, request);
+    if (rule.waits === true) request.reauthorize ??= () => this.reauthorize(request, context);
     const known = this.known(request);
     if (known !== null && rule.limit === undefined && !needsReread(rule, known)) return admit(rule, request, known);
     return this.admitUser(rule, request, known, context);
@@ -55,6 +56,11 @@ export class AuthGuard extends PassportAuthGuard('jwt') implements CanActivate {
     if (error !== null && error !== undefined) throw error as Error;
     if (user === false) throw new AppError('auth.token_invalid');
     return user;
+  }
+
+  private async reauthorize(request: FastifyRequest, context: ExecutionContext): Promise<Actor> {
+    await this.canActivate(context);
+    return request.actor as Actor;
   }
 
   private admitPublic(rule: AccessRule, request: FastifyRequest): boolean | Promise<boolean> {

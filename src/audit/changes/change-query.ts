@@ -13,6 +13,8 @@ export interface ChangeQuery {
   /** cursor; absent = from the oldest change that is kept */
   after?: string | undefined;
   per_page: number;
+  /** seconds to wait for a change */
+  wait: number;
   /** whether a change contains the user */
   values: boolean;
 }
@@ -20,13 +22,15 @@ export interface ChangeQuery {
 /** Maximum number of changes per page. */
 const perPageMax = 1_000;
 const perPageDefault = 100;
+/** Longest wait in seconds: shorter than the usual time limits of proxies. */
+const waitMax = 30;
 /** Parts that a change contains on request. */
 const included = namedEnum('ChangeInclude', ['values']);
 
 /** Type of a change: an event of the audit log. */
 const types = namedEnum('ChangeType', changeTypes, 'CHANGE');
 
-/** Filters of the change feed. */
+/** Filters of the change feed. `change-matcher.ts` applies them in memory. */
 export const changeFilter: FilterSpec = {
   selects: 'change',
   fields: {
@@ -42,7 +46,7 @@ export const changeFilter: FilterSpec = {
 };
 
 const example = 'WyI5MTQiLCIwMTkyIl0.mZ4kTq1v';
-const options = ['after', 'per_page', 'include'];
+const options = ['after', 'per_page', 'wait', 'include'];
 
 /** Parameters of the change feed. */
 export const changeParameters: ParameterDoc[] = [
@@ -57,6 +61,13 @@ export const changeParameters: ParameterDoc[] = [
     name: 'per_page',
     description: 'Changes per page',
     schema: { type: 'integer', format: 'int32', minimum: 1, maximum: perPageMax, default: perPageDefault },
+  },
+  {
+    name: 'wait',
+    description:
+      'Seconds to wait for a change if there is none. The response comes with the first changes, at most 100. ' +
+      'The wait can end early with an empty page, for example when the service stops',
+    schema: { type: 'integer', format: 'int32', minimum: 0, maximum: waitMax, default: 0, example: waitMax },
   },
   {
     name: 'include',
@@ -74,8 +85,9 @@ export function parseChangeQuery(query: RawQuery, { actor }: Pick<QueryContext, 
   if (values) assertHolds(actor, 'user:read');
   const after = read.text('after', cursorMax);
   const per_page = read.integer('per_page', perPageMax) ?? perPageDefault;
+  const wait = read.integer('wait', waitMax, 0) ?? 0;
   const filters = Object.fromEntries(Object.entries(query).filter(([parameter]) => !options.includes(parameter)));
   const conditions = parseFilter(filters, changeFilter, errors);
   if (errors.length > 0) throw invalid(...errors);
-  return { conditions, after, per_page, values };
+  return { conditions, after, per_page, wait, values };
 }

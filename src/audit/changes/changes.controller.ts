@@ -2,9 +2,9 @@ import { Controller, Get } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { Actor } from '../../access/actor';
 import { Allow } from '../../access/allow.decorator';
-import { CurrentActor } from '../../access/caller.decorator';
+import { CurrentActor, Reauthorize } from '../../access/caller.decorator';
 import { ParsedQuery } from '../../access/list-query.decorator';
-import { LongWork } from '../../access/long-work.decorator';
+import { ClientGone } from '../../http/client-gone.decorator';
 import { Endpoint } from '../../http/endpoint.decorator';
 import { changeParameters, type ChangeQuery, parseChangeQuery } from './change-query';
 import { ChangeListResponse } from './changes.dto';
@@ -18,8 +18,7 @@ export class ChangesController {
 
   /** Follow changes */
   @Get('list')
-  @Allow('change:read')
-  @LongWork()
+  @Allow('change:read', { waits: true })
   @Endpoint({
     description:
       'Returns what happened to users, sessions, roles and API keys, in an order that never changes. ' +
@@ -35,7 +34,9 @@ export class ChangesController {
     @CurrentActor() actor: Actor,
     @ParsedQuery(parseChangeQuery, changeParameters, ['page.cursor_invalid', 'change.cursor_expired'])
     query: ChangeQuery,
+    @Reauthorize() reauthorize: () => Promise<Actor>,
+    @ClientGone() gone: AbortSignal,
   ): Promise<ChangePage> {
-    return this.changes.list(actor, query);
+    return this.changes.list(actor, query, { reauthorize, gone });
   }
 }

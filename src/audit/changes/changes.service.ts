@@ -1,14 +1,20 @@
+import { isDeepStrictEqual } from 'node:util';
 import { Injectable } from '@nestjs/common';
 import type { Actor } from '../../access/actor';
+import { Admission, workOwnerOf } from '../../access/admission';
+import { assertHolds } from '../../access/permissions';
+import type { Scope } from '../../access/scope';
 import { AppError } from '../../http/errors/app-error';
 import type { Condition } from '../../http/lists/filter';
 import { readValue } from '../../http/lists/filter-value';
-import { currentTime } from '../../platform/clock';
-import { type Horizon, Notifications } from '../../platform/database/notifications.service';
+import { Notifications } from '../../platform/database/notifications.service';
+import { shareOf } from '../../platform/instance';
 import { MetricsService } from '../../platform/metrics/metrics.service';
 import type { Answered } from '../../platform/times';
 import { ChangeCursors, isBefore, nilId, type Place } from './change-cursors';
+import { changeMatcher } from './change-matcher';
 import type { ChangeQuery } from './change-query';
+import { ChangeWaits, endOfPage, type FeedPage } from './change-waits';
 import {
   type ChangeListResponse,
   type ChangeRecord,
@@ -25,24 +31,37 @@ export type ReadUsers = (actor: Actor, user_ids: string[]) => Promise<Map<string
 /** A page of changes as it is sent. */
 export type ChangePage = Omit<ChangeListResponse, 'items'> & { items: Answered<ChangeResponse>[] };
 
-/** A page of the feed. */
-export interface FeedPage {
-  changes: ChangeRecord[];
-  /** the place up to which the reader has now seen all changes */
-  place: Place;
-  /** age in seconds of the oldest change after `place` */
-  behind_seconds: number;
+/** The request for a page. */
+export interface PageRequest {
+  /** authorises the request again */
+  reauthorize: () => Promise<Actor>;
+  /** ends the wait */
+  gone: AbortSignal;
 }
+
+/** Requests of an instance that wait for changes. */
+const waitLimits = {
+  name: 'change-waits',
+  work: 'requests that wait for changes',
+  placesMax: shareOf(6_000),
+  shares: { actor: 1 / 12, alone: 1 / 12, group: 1 / 6 },
+  waitingPerActorMax: 0,
+  patienceMs: 0,
+};
+/** Time that a request with `wait` queues for a connection. */
+const patienceMs = 10_000;
 
 /** The change feed: events of the audit log without gaps, in the order of their transactions. */
 @Injectable()
 export class ChangesService {
-  private encoded: { horizon: Horizon; cursor: string } | null = null;
+  private readonly waitPlaces = new Admission(waitLimits);
   private readUsers: ReadUsers = () => Promise.resolve(new Map<string, object>());
 
   constructor(
     private readonly changes: ChangesRepository,
     private readonly cursors: ChangeCursors,
+    private readonly waits: ChangeWaits,
+    private readonly admission: Admission,
     private readonly notifications: Notifications,
     metrics: MetricsService,
   ) {
@@ -64,23 +83,49 @@ export class ChangesService {
    */
   async cursorForCopy(): Promise<string> {
     const horizon = this.notifications.horizon ?? (await this.changes.findEnd()).place;
-    if (horizon !== this.encoded?.horizon)
-      this.encoded = { horizon, cursor: this.cursors.encode({ event_id: nilId, ...horizon }) };
-    return this.encoded.cursor;
+    return this.cursors.encode({ event_id: nilId, ...horizon });
   }
 
   /**
-   * Returns the next changes that the actor may see.
-   * @throws page.cursor_invalid, change.cursor_expired
+   * Returns the next changes that the actor may see, or waits for one.
+   * @throws page.cursor_invalid, change.cursor_expired, request.rate_limited
    */
-  async list(actor: Actor, query: ChangeQuery): Promise<ChangePage> {
+  async list(actor: Actor, query: ChangeQuery, request: PageRequest): Promise<ChangePage> {
     const from = query.after === undefined ? null : this.cursors.decode(query.after);
-    const { changes, place, behind_seconds } = await this.read(actor, query.conditions, from, query.per_page);
-    return {
-      items: await this.describe(actor, changes, query.values),
-      next_cursor: this.cursors.encode(place),
-      behind_seconds: Math.ceil(behind_seconds),
+    const work = async () => this.respond(actor, query, await this.read(actor, query.conditions, from, query.per_page));
+    if (query.wait === 0) return this.admission.run(workOwnerOf(actor), work, request.gone);
+    return this.waitPlaces.run(workOwnerOf(actor), () => this.listOrWait(actor, query, from, request));
+  }
+
+  private async listOrWait(
+    actor: Actor,
+    query: ChangeQuery,
+    from: Place | null,
+    { reauthorize, gone }: PageRequest,
+  ): Promise<ChangePage> {
+    const owner = workOwnerOf(actor);
+    const readNow = (by: Actor) =>
+      this.admission.run(owner, () => this.read(by, query.conditions, from, query.per_page), gone, patienceMs);
+    /** Authorises the request as the last step: the rights may be revoked until then (C1). */
+    const finish = async (by: Actor, page: FeedPage, wasRead: boolean): Promise<ChangePage> => {
+      const hasValues = query.values && page.changes.length > 0;
+      const response = () => this.respond(by, query, page);
+      const answer = await (hasValues ? this.admission.run(owner, response, gone, patienceMs) : this.toPage(page));
+      if (hasValues || wasRead) await this.notifications.caughtUp();
+      const current = await reauthorize();
+      if (query.values) assertHolds(current, 'user:read');
+      return isDeepStrictEqual(scopeOf(current), scopeOf(by)) ? answer : finish(current, await readNow(current), true);
     };
+    let place = from;
+    if (place === null || !this.waits.remembers(place)) {
+      const page = await readNow(actor);
+      if (page.changes.length > 0 || page.isEnd !== true) return finish(actor, page, true);
+      place = page.place;
+    }
+    const wait = { matches: changeMatcher(actor, query.conditions), place, per_page: query.per_page };
+    const page = await this.waits.next(wait, query.wait, gone);
+    if (gone.aborted || this.waits.stopped) return this.toPage({ changes: [], place, behind_seconds: 0 });
+    return page === null ? finish(actor, await readNow(actor), true) : finish(actor, page, false);
   }
 
   /** Returns changes as they are sent. @param values whether to read the users of the changes */
@@ -115,7 +160,12 @@ export class ChangesService {
    * @param from null = from the oldest change
    * @throws change.cursor_expired
    */
-  async read(actor: Actor, conditions: Condition[], from: Place | null, per_page: number): Promise<FeedPage> {
+  async read(
+    actor: Actor,
+    conditions: Condition[],
+    from: Place | null,
+    per_page: number,
+  ): Promise<FeedPage & { isEnd?: boolean }> {
     await this.notifications.assertLease();
     const end = await this.changes.findEnd();
     const after = from ?? (await this.changes.findStart(end.place, null));
@@ -123,21 +173,28 @@ export class ChangesService {
     if (isBefore(end.place, after)) throw new AppError('change.cursor_expired');
     const isNarrow = conditions.length > 0 || actor.user_type !== 'system' || actor.carrier_scope !== null;
     const stop = isNarrow ? await this.changes.findStop({ after, until: end.place }) : null;
-    const changes = await this.changes.list(actor, conditions, {
-      after,
-      until: stop ?? end.place,
-      limit: per_page + 1,
-    });
+    const part = { after, until: stop ?? end.place, limit: per_page + 1 };
+    const changes = await this.changes.list(actor, conditions, part);
     const last = changes[per_page - 1];
-    if (changes.length > per_page && last !== undefined) {
-      const place = placeOf(last);
-      return { changes: changes.slice(0, per_page), place, behind_seconds: secondsSince(place.at) };
-    }
-    if (stop !== null) return { changes, place: stop, behind_seconds: secondsSince(stop.at) };
-    return { changes, place: end.place, behind_seconds: end.held_seconds };
+    if (changes.length > per_page && last !== undefined)
+      return { changes: changes.slice(0, per_page), ...endOfPage(placeOf(last)) };
+    if (stop !== null) return { changes, ...endOfPage(stop) };
+    return { changes, place: end.place, behind_seconds: end.held_seconds, isEnd: true };
+  }
+
+  private async respond(actor: Actor, { values }: ChangeQuery, page: FeedPage): Promise<ChangePage> {
+    return this.toPage(page, await this.describe(actor, page.changes, values));
+  }
+
+  private toPage(
+    { changes, place, behind_seconds }: FeedPage,
+    items = changes.map((change) => toChangeResponse(change)),
+  ): ChangePage {
+    return { items, next_cursor: this.cursors.encode(place), behind_seconds: Math.ceil(behind_seconds) };
   }
 }
 
-function secondsSince(time: Date): number {
-  return Math.max(0, (currentTime().getTime() - time.getTime()) / 1_000);
+/** Returns the scope of an actor, without the identity. */
+function scopeOf({ user_type, carrier_id, carrier_scope }: Scope): Omit<Scope, 'actor_type' | 'user_id'> {
+  return { user_type, carrier_id, carrier_scope };
 }

@@ -95,6 +95,15 @@ export class Notifications implements OnApplicationBootstrap, OnModuleDestroy {
   }
 
   /**
+   * Returns a moment after this call, or null while the connection is lost. All changes that were
+   * committed before it have arrived.
+   */
+  async nextHorizon(): Promise<Horizon | null> {
+    await this.probes.run();
+    return this.horizon;
+  }
+
+  /**
    * Rejects work that needs the newest state of the database if the server may be an old primary.
    * Waits up to a second for a renewal of the lease, which can be late after a suspend.
    * @throws service.database_unavailable

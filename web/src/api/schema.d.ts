@@ -8886,6 +8886,11 @@ export interface operations {
                  */
                 per_page?: number;
                 /**
+                 * @description Seconds to wait for a change if there is none. The response comes with the first changes, at most 100. The wait can end early with an empty page, for example when the service stops
+                 * @example 30
+                 */
+                wait?: number;
+                /**
                  * @description `values`: adds the user to each change of a user; needs `user:read`
                  * @example values
                  */
