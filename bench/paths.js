@@ -33,7 +33,7 @@ async function definePaths({ database: { client }, service: { url, child }, base
     name: `verify, ${connections} connections`,
     load: get(anyone, dealOut(tokens, connections, verifyRequest)),
     baseline: { name: 'check-token', child, load: check(connections).load },
-    target: 1,
+    target: 0.95,
     p99Max: 10,
   });
   const chains = (to, path, toTokens) =>
