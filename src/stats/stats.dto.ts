@@ -45,6 +45,8 @@ export class AttentionResponse {
 export class OverviewResponse {
   /** time of the last count of users, sessions, logins and failed mails */
   as_of!: Date;
+  /** seconds since the last count, by the clock of the database @example 40 */
+  age_seconds!: number;
   /** users by type and status, without deleted users */
   users!: UserCountResponse[];
   /** number of live sessions @example 1234 */

@@ -1656,7 +1656,7 @@ export interface paths {
         };
         /**
          * Get the overview
-         * @description Returns the figures of the start page: users by status, live sessions, logins of the last 24 hours, running operations and what needs attention, within the carriers of the caller. A job counts users, sessions, logins and failed mails every minute, or less often if a count takes longer than 600 ms. `as_of` is the time of the last count. Expiring API keys require `key:manage`, and failed mails `mail:manage`.
+         * @description Returns the figures of the start page: users by status, live sessions, logins of the last 24 hours, running operations and what needs attention, within the carriers of the caller. A job counts users, sessions, logins and failed mails every minute, or less often if a count takes longer than 600 ms. `as_of` is the time of the last count, and `age_seconds` its age. Expiring API keys require `key:manage`, and failed mails `mail:manage`.
          *
          *     Permission: `user:read`
          */
@@ -2860,7 +2860,7 @@ export interface components {
              */
             must_change_password?: boolean;
             /**
-             * @description whether the user was seen within the last 5 minutes
+             * @description whether the user was seen within the last 5 minutes, in a session that has not ended
              * @example true
              */
             online?: boolean;
@@ -3401,7 +3401,7 @@ export interface components {
              */
             must_change_password: boolean;
             /**
-             * @description whether the user was seen within the last 5 minutes
+             * @description whether the user was seen within the last 5 minutes, in a session that has not ended
              * @example true
              */
             online: boolean;
@@ -3722,7 +3722,7 @@ export interface components {
              */
             must_change_password?: boolean;
             /**
-             * @description whether the user was seen within the last 5 minutes
+             * @description whether the user was seen within the last 5 minutes, in a session that has not ended
              * @example true
              */
             online?: boolean;
@@ -4645,7 +4645,7 @@ export interface components {
              */
             must_change_password: boolean;
             /**
-             * @description whether the user was seen within the last 5 minutes
+             * @description whether the user was seen within the last 5 minutes, in a session that has not ended
              * @example true
              */
             online: boolean;
@@ -5525,6 +5525,12 @@ export interface components {
              * @example 2026-11-20T13:00:00.000Z
              */
             as_of: string;
+            /**
+             * Format: int64
+             * @description seconds since the last count, by the clock of the database
+             * @example 40
+             */
+            age_seconds: number;
             /** @description users by type and status, without deleted users */
             users: components["schemas"]["UserCountResponse"][];
             /**
@@ -7462,6 +7468,50 @@ export interface components {
          */
         SessionFilterUserTypeIn: components["schemas"]["UserType"][];
         /**
+         * @description Login name of the user: equals
+         * @example ada
+         */
+        SessionFilterName: string;
+        /**
+         * @description Login name of the user: does not equal; matches null too
+         * @example ada
+         */
+        SessionFilterNameNe: string;
+        /**
+         * @description Login name of the user: is one of up to 500 different values, separated by commas
+         * @example [
+         *       "ada"
+         *     ]
+         */
+        SessionFilterNameIn: string[];
+        /**
+         * @description Login name of the user: contains, ignoring case; at least 3 characters
+         * @example ada
+         */
+        SessionFilterNameLike: string;
+        /**
+         * @description E-mail address of the user: equals
+         * @example ada@example.com
+         */
+        SessionFilterEmail: string;
+        /**
+         * @description E-mail address of the user: does not equal; matches null too
+         * @example ada@example.com
+         */
+        SessionFilterEmailNe: string;
+        /**
+         * @description E-mail address of the user: is one of up to 500 different values, separated by commas
+         * @example [
+         *       "ada@example.com"
+         *     ]
+         */
+        SessionFilterEmailIn: string[];
+        /**
+         * @description E-mail address of the user: contains, ignoring case; at least 3 characters
+         * @example ada@example.com
+         */
+        SessionFilterEmailLike: string;
+        /**
          * @description Carrier of the user: equals
          * @example acme
          */
@@ -8058,17 +8108,17 @@ export interface components {
          */
         UserFilterRoleIn: string[];
         /**
-         * @description Seen within 5 minutes: equals
+         * @description Seen within 5 minutes in a session that has not ended: equals
          * @example true
          */
         UserFilterOnline: boolean;
         /**
-         * @description Seen within 5 minutes: does not equal; matches null too
+         * @description Seen within 5 minutes in a session that has not ended: does not equal; matches null too
          * @example true
          */
         UserFilterOnlineNe: boolean;
         /**
-         * @description Seen within 5 minutes: is one of up to 500 different values, separated by commas
+         * @description Seen within 5 minutes in a session that has not ended: is one of up to 500 different values, separated by commas
          * @example [
          *       true
          *     ]
@@ -9171,6 +9221,50 @@ export interface operations {
                  */
                 user_type_in?: components["parameters"]["SessionFilterUserTypeIn"];
                 /**
+                 * @description Login name of the user: equals
+                 * @example ada
+                 */
+                name?: components["parameters"]["SessionFilterName"];
+                /**
+                 * @description Login name of the user: does not equal; matches null too
+                 * @example ada
+                 */
+                name_ne?: components["parameters"]["SessionFilterNameNe"];
+                /**
+                 * @description Login name of the user: is one of up to 500 different values, separated by commas
+                 * @example [
+                 *       "ada"
+                 *     ]
+                 */
+                name_in?: components["parameters"]["SessionFilterNameIn"];
+                /**
+                 * @description Login name of the user: contains, ignoring case; at least 3 characters
+                 * @example ada
+                 */
+                name_like?: components["parameters"]["SessionFilterNameLike"];
+                /**
+                 * @description E-mail address of the user: equals
+                 * @example ada@example.com
+                 */
+                email?: components["parameters"]["SessionFilterEmail"];
+                /**
+                 * @description E-mail address of the user: does not equal; matches null too
+                 * @example ada@example.com
+                 */
+                email_ne?: components["parameters"]["SessionFilterEmailNe"];
+                /**
+                 * @description E-mail address of the user: is one of up to 500 different values, separated by commas
+                 * @example [
+                 *       "ada@example.com"
+                 *     ]
+                 */
+                email_in?: components["parameters"]["SessionFilterEmailIn"];
+                /**
+                 * @description E-mail address of the user: contains, ignoring case; at least 3 characters
+                 * @example ada@example.com
+                 */
+                email_like?: components["parameters"]["SessionFilterEmailLike"];
+                /**
                  * @description Carrier of the user: equals
                  * @example acme
                  */
@@ -9492,6 +9586,50 @@ export interface operations {
                  *     ]
                  */
                 user_type_in?: components["parameters"]["SessionFilterUserTypeIn"];
+                /**
+                 * @description Login name of the user: equals
+                 * @example ada
+                 */
+                name?: components["parameters"]["SessionFilterName"];
+                /**
+                 * @description Login name of the user: does not equal; matches null too
+                 * @example ada
+                 */
+                name_ne?: components["parameters"]["SessionFilterNameNe"];
+                /**
+                 * @description Login name of the user: is one of up to 500 different values, separated by commas
+                 * @example [
+                 *       "ada"
+                 *     ]
+                 */
+                name_in?: components["parameters"]["SessionFilterNameIn"];
+                /**
+                 * @description Login name of the user: contains, ignoring case; at least 3 characters
+                 * @example ada
+                 */
+                name_like?: components["parameters"]["SessionFilterNameLike"];
+                /**
+                 * @description E-mail address of the user: equals
+                 * @example ada@example.com
+                 */
+                email?: components["parameters"]["SessionFilterEmail"];
+                /**
+                 * @description E-mail address of the user: does not equal; matches null too
+                 * @example ada@example.com
+                 */
+                email_ne?: components["parameters"]["SessionFilterEmailNe"];
+                /**
+                 * @description E-mail address of the user: is one of up to 500 different values, separated by commas
+                 * @example [
+                 *       "ada@example.com"
+                 *     ]
+                 */
+                email_in?: components["parameters"]["SessionFilterEmailIn"];
+                /**
+                 * @description E-mail address of the user: contains, ignoring case; at least 3 characters
+                 * @example ada@example.com
+                 */
+                email_like?: components["parameters"]["SessionFilterEmailLike"];
                 /**
                  * @description Carrier of the user: equals
                  * @example acme
@@ -10952,17 +11090,17 @@ export interface operations {
                  */
                 role_in?: components["parameters"]["UserFilterRoleIn"];
                 /**
-                 * @description Seen within 5 minutes: equals
+                 * @description Seen within 5 minutes in a session that has not ended: equals
                  * @example true
                  */
                 online?: components["parameters"]["UserFilterOnline"];
                 /**
-                 * @description Seen within 5 minutes: does not equal; matches null too
+                 * @description Seen within 5 minutes in a session that has not ended: does not equal; matches null too
                  * @example true
                  */
                 online_ne?: components["parameters"]["UserFilterOnlineNe"];
                 /**
-                 * @description Seen within 5 minutes: is one of up to 500 different values, separated by commas
+                 * @description Seen within 5 minutes in a session that has not ended: is one of up to 500 different values, separated by commas
                  * @example [
                  *       true
                  *     ]
@@ -11671,17 +11809,17 @@ export interface operations {
                  */
                 role_in?: components["parameters"]["UserFilterRoleIn"];
                 /**
-                 * @description Seen within 5 minutes: equals
+                 * @description Seen within 5 minutes in a session that has not ended: equals
                  * @example true
                  */
                 online?: components["parameters"]["UserFilterOnline"];
                 /**
-                 * @description Seen within 5 minutes: does not equal; matches null too
+                 * @description Seen within 5 minutes in a session that has not ended: does not equal; matches null too
                  * @example true
                  */
                 online_ne?: components["parameters"]["UserFilterOnlineNe"];
                 /**
-                 * @description Seen within 5 minutes: is one of up to 500 different values, separated by commas
+                 * @description Seen within 5 minutes in a session that has not ended: is one of up to 500 different values, separated by commas
                  * @example [
                  *       true
                  *     ]
@@ -12428,17 +12566,17 @@ export interface operations {
                  */
                 role_in?: components["parameters"]["UserFilterRoleIn"];
                 /**
-                 * @description Seen within 5 minutes: equals
+                 * @description Seen within 5 minutes in a session that has not ended: equals
                  * @example true
                  */
                 online?: components["parameters"]["UserFilterOnline"];
                 /**
-                 * @description Seen within 5 minutes: does not equal; matches null too
+                 * @description Seen within 5 minutes in a session that has not ended: does not equal; matches null too
                  * @example true
                  */
                 online_ne?: components["parameters"]["UserFilterOnlineNe"];
                 /**
-                 * @description Seen within 5 minutes: is one of up to 500 different values, separated by commas
+                 * @description Seen within 5 minutes in a session that has not ended: is one of up to 500 different values, separated by commas
                  * @example [
                  *       true
                  *     ]
@@ -13121,17 +13259,17 @@ export interface operations {
                  */
                 role_in?: components["parameters"]["UserFilterRoleIn"];
                 /**
-                 * @description Seen within 5 minutes: equals
+                 * @description Seen within 5 minutes in a session that has not ended: equals
                  * @example true
                  */
                 online?: components["parameters"]["UserFilterOnline"];
                 /**
-                 * @description Seen within 5 minutes: does not equal; matches null too
+                 * @description Seen within 5 minutes in a session that has not ended: does not equal; matches null too
                  * @example true
                  */
                 online_ne?: components["parameters"]["UserFilterOnlineNe"];
                 /**
-                 * @description Seen within 5 minutes: is one of up to 500 different values, separated by commas
+                 * @description Seen within 5 minutes in a session that has not ended: is one of up to 500 different values, separated by commas
                  * @example [
                  *       true
                  *     ]
@@ -14071,17 +14209,17 @@ export interface operations {
                  */
                 role_in?: components["parameters"]["UserFilterRoleIn"];
                 /**
-                 * @description Seen within 5 minutes: equals
+                 * @description Seen within 5 minutes in a session that has not ended: equals
                  * @example true
                  */
                 online?: components["parameters"]["UserFilterOnline"];
                 /**
-                 * @description Seen within 5 minutes: does not equal; matches null too
+                 * @description Seen within 5 minutes in a session that has not ended: does not equal; matches null too
                  * @example true
                  */
                 online_ne?: components["parameters"]["UserFilterOnlineNe"];
                 /**
-                 * @description Seen within 5 minutes: is one of up to 500 different values, separated by commas
+                 * @description Seen within 5 minutes in a session that has not ended: is one of up to 500 different values, separated by commas
                  * @example [
                  *       true
                  *     ]
