@@ -3,11 +3,12 @@ import { namedEnum } from '../platform/named-enum';
 import type { UserResponse } from '../users/users.dto';
 
 /** What needs attention. */
-const attentionKinds = namedEnum(
-  'AttentionKind',
-  ['users_locked', 'users_must_enroll', 'api_keys_expiring', 'mails_failed'],
-  'ATTENTION',
-);
+const attentionKinds = namedEnum('AttentionKind', [
+  'users_locked',
+  'users_must_enroll',
+  'api_keys_expiring',
+  'mails_failed',
+]);
 
 /** Number of users of a type and status. */
 export class UserCountResponse {

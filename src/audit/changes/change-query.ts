@@ -24,7 +24,7 @@ const perPageDefault = 100;
 const included = namedEnum('ChangeInclude', ['values']);
 
 /** Type of a change: an event of the audit log. */
-const types = namedEnum('ChangeType', changeTypes, 'CHANGE');
+const types = namedEnum('ChangeType', changeTypes);
 
 /** Filters of the change feed. */
 export const changeFilter: FilterSpec = {
