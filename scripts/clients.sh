@@ -66,7 +66,8 @@ run_python() {
     PYTHONPATH=python venv/bin/python "$root/scripts/clients/generator_client.py" "${client[@]}"
 }
 run_go() {
-  generate go go && mkdir -p go/program && cp "$root/scripts/clients/main.go" go/program/ && rm -rf go/test &&
+  generate go go --additional-properties enumClassPrefix=true && mkdir -p go/program &&
+    cp "$root/scripts/clients/main.go" go/program/ && rm -rf go/test &&
     (cd go && go mod tidy && go vet . && go run ./program "${client[@]}")
 }
 run_openapi_python_client() {

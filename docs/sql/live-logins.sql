@@ -6,7 +6,16 @@ select
   users.must_change_password, users.second_factors, users.second_factor_required_from, users.created_at,
   users.created_by, users.updated_at, user_logins.last_login_at, host(user_logins.last_login_ip) as last_login_ip,
   user_seen.last_seen_at, users.password_changed_at, users.locked_until, users.deleted_at, users.version,
-  coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
+  coalesce((
+    user_seen.last_seen_at > now() - interval '5 minutes'
+    and exists (
+      select
+      from sessions
+      where sessions.user_id = user_seen.user_id
+        and (sessions.ended_at is null and sessions.expires_at > now())
+        and sessions.last_seen_at > now() - interval '5 minutes'
+    )
+  ), false) as online,
   (users.second_factors = '{}' and (
     coalesce(users.second_factor_required_from <= now(), false)
     or users.roles && array(select roles.name from roles where roles.second_factor_required_from <= now())
@@ -53,7 +62,9 @@ select
   users.must_change_password, users.second_factors, users.second_factor_required_from, users.created_at,
   users.created_by, users.updated_at, user_logins.last_login_at, host(user_logins.last_login_ip) as last_login_ip,
   user_seen.last_seen_at, users.password_changed_at, users.locked_until, users.deleted_at, users.version,
-  coalesce(user_seen.last_seen_at > now() - interval '5 minutes', false) as online,
+  coalesce((
+    <as in find>
+  ), false) as online,
   (users.second_factors = '{}' and (
     coalesce(users.second_factor_required_from <= now(), false)
     or users.roles && array(select roles.name from roles where roles.second_factor_required_from <= now())

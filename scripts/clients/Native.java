@@ -26,7 +26,7 @@ public class Native {
     int found = 0;
     do {
       UserListResponse page = users.listUsers(UsersApi.APIListUsersRequest.newBuilder()
-          .carrierIdIn(List.of("java-native", "other")).perPage(1).cursor(cursor).orderBy(UserSort.USERS_BY_NAME).build());
+          .carrierIdIn(List.of("java-native", "other")).perPage(1).cursor(cursor).orderBy(UserSort.NAME).build());
       found += page.getItems().size();
       cursor = page.getNextCursor();
     } while (cursor != null);
@@ -80,10 +80,10 @@ public class Native {
       check(false, "logged in with one factor");
     } catch (ApiException error) {
       var required = ApiClient.createDefaultObjectMapper()
-          .readValue(error.getResponseBody(), AuthInvalidCredentialsOrAuthSecondFactorRequiredProblem.class);
+          .readValue(error.getResponseBody(), LoginUnauthorizedProblem.class);
       check(required.getCode().toString().equals("auth.second_factor_required"), "the code is " + required.getCode());
-      check(required.getExpiresIn() > 0 && required.getFactors().contains(FactorMethod.METHOD_RECOVERY_CODE), "no recovery code");
-      authentication.completeLogin(
+      check(required.getExpiresIn() > 0 && required.getFactors().contains(FactorMethod.RECOVERY_CODE), "no recovery code");
+      new SecondFactorsApi(clientFor(arguments[0], null)).completeLogin(
           new SecondFactorRequest().challenge(required.getChallenge()).recoveryCode(arguments[5]));
     }
 

@@ -26,7 +26,7 @@ public class OkHttp {
     int found = 0;
     do {
       UserListResponse page = users.listUsers().carrierIdIn(List.of("java-okhttp", "other")).perPage(1).cursor(cursor)
-          .orderBy(UserSort.USERS_BY_NAME).execute();
+          .orderBy(UserSort.NAME).execute();
       found += page.getItems().size();
       cursor = page.getNextCursor();
     } while (cursor != null);
@@ -71,11 +71,11 @@ public class OkHttp {
       authentication.login(new LoginRequest().login(arguments[4]).password(arguments[2])).execute();
       check(false, "logged in with one factor");
     } catch (ApiException error) {
-      AuthInvalidCredentialsOrAuthSecondFactorRequiredProblem required = JSON.deserialize(
-          error.getResponseBody(), AuthInvalidCredentialsOrAuthSecondFactorRequiredProblem.class);
+      LoginUnauthorizedProblem required = JSON.deserialize(
+          error.getResponseBody(), LoginUnauthorizedProblem.class);
       check(required.getCode().toString().equals("auth.second_factor_required"), "the code is " + required.getCode());
-      check(required.getExpiresIn() > 0 && required.getFactors().contains(FactorMethod.METHOD_RECOVERY_CODE), "no recovery code");
-      authentication.completeLogin(
+      check(required.getExpiresIn() > 0 && required.getFactors().contains(FactorMethod.RECOVERY_CODE), "no recovery code");
+      new SecondFactorsApi(clientFor(arguments[0], null)).completeLogin(
           new SecondFactorRequest().challenge(required.getChallenge()).recoveryCode(arguments[5])).execute();
     }
 

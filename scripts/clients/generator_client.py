@@ -28,7 +28,7 @@ users.create_user(second)
 found, cursor = [], None
 while True:
     page = users.list_users(
-        carrier_id_in=["python-generator", "other"], per_page=1, cursor=cursor, order_by=UserSort.USERS_BY_NAME
+        carrier_id_in=["python-generator", "other"], per_page=1, cursor=cursor, order_by=UserSort.NAME
     )
     found += page.items
     cursor = page.next_cursor
@@ -73,8 +73,9 @@ try:
 except identity.exceptions.UnauthorizedException as error:
     required = error.data
 assert required.code == "auth.second_factor_required", required
-assert required.expires_in > 0 and FactorMethod.METHOD_RECOVERY_CODE in required.factors, required
-authentication.complete_login(SecondFactorRequest(challenge=required.challenge, recovery_code=login_code))
+assert required.expires_in > 0 and FactorMethod.RECOVERY_CODE in required.factors, required
+second_factors = identity.SecondFactorsApi(client)
+second_factors.complete_login(SecondFactorRequest(challenge=required.challenge, recovery_code=login_code))
 
 configuration.access_token = old_token
 roles = identity.RolesApi(client)

@@ -41,7 +41,7 @@ func main() {
 	session := must(client.AuthenticationAPI.Login(context.Background()).LoginRequest(credentials).Execute())
 	ctx := context.WithValue(context.Background(), identity.ContextAccessToken, session.AccessToken)
 
-	wanted := *identity.NewCreateUserRequest(identity.CARRIER, "go1-"+suffix, "go1-"+suffix+"@example.com")
+	wanted := *identity.NewCreateUserRequest(identity.USERTYPE_CARRIER, "go1-"+suffix, "go1-"+suffix+"@example.com")
 	wanted.SetCarrierId("go")
 	wanted.SetPhone("+4312345678")
 	wanted.SetRoles([]string{"carrier_user"})
@@ -54,7 +54,7 @@ func main() {
 
 	found := 0
 	for cursor := ""; ; {
-		request := client.UsersAPI.ListUsers(ctx).CarrierIdIn([]string{"go", "other"}).PerPage(1).OrderBy(identity.USERS_BY_NAME)
+		request := client.UsersAPI.ListUsers(ctx).CarrierIdIn([]string{"go", "other"}).PerPage(1).OrderBy(identity.USERSORT_NAME)
 		if cursor != "" {
 			request = request.Cursor(cursor)
 		}
@@ -87,7 +87,7 @@ func main() {
 		panic(err)
 	}
 	ended := must(client.SessionsAPI.ListSessions(ctx).SessionId(other).Execute()).Items[0]
-	check(ended.GetEndedReason() == identity.REVOKED, "the session was not revoked")
+	check(ended.GetEndedReason() == identity.SESSIONENDREASON_REVOKED, "the session was not revoked")
 
 	overview := must(client.StatisticsAPI.GetOverview(ctx).Execute())
 	check(len(overview.Logins) == 24 && len(overview.Users) > 0, "the overview is incomplete")
@@ -102,7 +102,7 @@ func main() {
 	_, _, err = client.UsersAPI.CreateUser(ctx).CreateUserRequest(wanted).Execute()
 	var failed *identity.GenericOpenAPIError
 	check(errors.As(err, &failed), "created twice")
-	problem := failed.Model().(identity.IdempotencyInProgressOrUserEmailTakenOrUserNameTakenProblem)
+	problem := failed.Model().(identity.CreateUserConflictProblem)
 	check(strings.HasSuffix(problem.Code, "_taken"), "the code is "+problem.Code)
 	secondFactor(client, password, suffix, os.Args[5], os.Args[6], os.Args[7], os.Args[8])
 	fmt.Println("ok")
@@ -115,15 +115,15 @@ func secondFactor(client *identity.APIClient, password, suffix, login, loginCode
 	_, _, err := client.AuthenticationAPI.Login(background).LoginRequest(credentials).Execute()
 	var failed *identity.GenericOpenAPIError
 	check(errors.As(err, &failed), "logged in with one factor")
-	problem := failed.Model().(identity.AuthInvalidCredentialsOrAuthSecondFactorRequiredProblem)
+	problem := failed.Model().(identity.LoginUnauthorizedProblem)
 	check(problem.Code == "auth.second_factor_required", "the code is "+problem.Code)
-	check(problem.GetExpiresIn() > 0 && slices.Contains(problem.GetFactors(), identity.METHOD_RECOVERY_CODE), "no recovery code")
+	check(problem.GetExpiresIn() > 0 && slices.Contains(problem.GetFactors(), identity.FACTORMETHOD_RECOVERY_CODE), "no recovery code")
 	step := *identity.NewSecondFactorRequest(problem.GetChallenge())
 	step.SetRecoveryCode(loginCode)
-	must(client.AuthenticationAPI.CompleteLogin(background).SecondFactorRequest(step).Execute())
+	must(client.SecondFactorsAPI.CompleteLogin(background).SecondFactorRequest(step).Execute())
 
 	old := context.WithValue(background, identity.ContextAccessToken, oldToken)
-	role := *identity.NewCreateRoleRequest("go-"+suffix, []identity.UserType{identity.SYSTEM})
+	role := *identity.NewCreateRoleRequest("go-"+suffix, []identity.UserType{identity.USERTYPE_SYSTEM})
 	_, response, err := client.RolesAPI.CreateRole(old).CreateRoleRequest(role).Execute()
 	check(errors.As(err, &failed), "created a role in an old session")
 	stale := failed.Model().(identity.AuthReauthenticationRequiredProblem)

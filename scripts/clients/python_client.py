@@ -2,9 +2,10 @@
 import sys
 
 from identity import AuthenticatedClient, Client
-from identity.api.authentication import complete_login, login as log_in, reauthenticate
+from identity.api.authentication import login as log_in, reauthenticate
 from identity.api.bulk_changes import change_users
 from identity.api.roles import create_role
+from identity.api.second_factors import complete_login
 from identity.api.sessions import end_session, list_sessions
 from identity.api.users import change_user, create_user, list_users
 from identity.models import (
@@ -32,7 +33,7 @@ while cursor is not None:
     # This generator repeats a parameter for each value. The service needs one parameter, with commas.
     carriers = [",".join(["python-client", "other"])]
     page = list_users.sync(
-        client=client, carrier_id_in=carriers, per_page=1, cursor=cursor, order_by=UserSort.USERS_BY_NAME
+        client=client, carrier_id_in=carriers, per_page=1, cursor=cursor, order_by=UserSort.NAME
     )
     found += page.items
     cursor = page.next_cursor
@@ -63,7 +64,7 @@ assert problem.code.endswith("_taken"), problem
 anyone = Client(base_url=url)
 required = log_in.sync(client=anyone, body=LoginRequest(login=factor_login, password=password))
 assert required.code == "auth.second_factor_required", required
-assert required.expires_in > 0 and FactorMethod.METHOD_RECOVERY_CODE in required.factors, required
+assert required.expires_in > 0 and FactorMethod.RECOVERY_CODE in required.factors, required
 step = SecondFactorRequest(challenge=required.challenge, recovery_code=login_code)
 assert complete_login.sync(client=anyone, body=step).access_token
 

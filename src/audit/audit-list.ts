@@ -2,7 +2,7 @@ import { namedEnum } from '../platform/named-enum';
 import type { ListSpec } from '../http/lists/list-query';
 
 /** Kind of actor: a user, an API key or the service. */
-const actorTypes = namedEnum('ActorType', ['user', 'key', 'system'], 'ACTOR');
+const actorTypes = namedEnum('ActorType', ['user', 'key', 'system']);
 
 /** Filters and sort fields of the audit log. */
 export const auditList: ListSpec = {

@@ -160,7 +160,7 @@ export function targetOf(event_type: EventType): TargetType {
 }
 
 /** Kinds of targets in the change feed. The index `events_changes_idx` must name the same kinds. */
-export const changedTargets = namedEnum('ChangedTarget', ['user', 'session', 'role', 'key'], 'CHANGED');
+export const changedTargets = namedEnum('ChangedTarget', ['user', 'session', 'role', 'key']);
 
 /** Events about many users that change no user. They have no target. */
 const reports: EventType[] = ['user.exported', 'user.import_previewed'];

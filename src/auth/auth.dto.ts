@@ -5,7 +5,7 @@ import { SessionResponse, TokenLimits, TransportField } from './sessions/session
 import { UserResponse } from '../users/users.dto';
 
 /** What a link sets. */
-const linkKinds = namedEnum('LinkKind', ['reset', 'invitation', 'not_me'], 'LINK');
+const linkKinds = namedEnum('LinkKind', ['reset', 'invitation', 'not_me']);
 /** A password as it is sent. */
 export const passwordField = { min: 1, max: 256, raw: true, format: 'password' };
 /** Any text that fits into a body. A malformed token returns 401, not 400. */

@@ -23,7 +23,7 @@ export class StatsController {
       'Returns the figures of the start page: users by status, live sessions, logins of the last 24 hours, running ' +
       'operations and what needs attention, within the carriers of the caller. ' +
       'A job counts users, sessions, logins and failed mails every minute, or less often if a count takes longer ' +
-      'than 600 ms. `as_of` is the time of the last count. ' +
+      'than 600 ms. `as_of` is the time of the last count, and `age_seconds` its age. ' +
       'Expiring API keys require `key:manage`, and failed mails `mail:manage`.',
     answer: { status: 200, type: OverviewResponse, description: 'The figures' },
   })

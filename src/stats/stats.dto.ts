@@ -3,11 +3,12 @@ import { namedEnum } from '../platform/named-enum';
 import type { UserResponse } from '../users/users.dto';
 
 /** What needs attention. */
-const attentionKinds = namedEnum(
-  'AttentionKind',
-  ['users_locked', 'users_must_enroll', 'api_keys_expiring', 'mails_failed'],
-  'ATTENTION',
-);
+const attentionKinds = namedEnum('AttentionKind', [
+  'users_locked',
+  'users_must_enroll',
+  'api_keys_expiring',
+  'mails_failed',
+]);
 
 /** Number of users of a type and status. */
 export class UserCountResponse {
@@ -45,6 +46,8 @@ export class AttentionResponse {
 export class OverviewResponse {
   /** time of the last count of users, sessions, logins and failed mails */
   as_of!: Date;
+  /** seconds since the last count, by the clock of the database @example 40 */
+  age_seconds!: number;
   /** users by type and status, without deleted users */
   users!: UserCountResponse[];
   /** number of live sessions @example 1234 */

@@ -11,12 +11,16 @@ import { liveSession } from '../auth/sessions/session-list.sql';
 import { mailListSql } from '../users/mails/mail-list.sql';
 import { mustEnrollSql } from '../users/user-list.sql';
 import type { LoginCountEntity, OverviewCountEntity } from './overview-count.entity';
+import type { OverviewResponse } from './stats.dto';
 
 /** A sum over the carriers of a scope. */
 export type OverviewCount = Pick<OverviewCountEntity, 'user_type' | 'kind' | 'count'>;
 
 /** The logins of an hour, summed over the carriers of a scope. */
 export type LoginCount = Answered<Pick<LoginCountEntity, 'hour' | 'succeeded' | 'failed'>>;
+
+/** Time of the last refresh of the counts, and its age. */
+export type CountAge = Answered<Pick<OverviewResponse, 'as_of' | 'age_seconds'>>;
 
 /** The SQL of the overview. */
 @Injectable()
@@ -36,12 +40,14 @@ export class StatsRepository {
     return row?.is_due ?? true;
   }
 
-  /** Returns the time of the last refresh, or null before the first one. */
-  async findAsOf(): Promise<string | null> {
-    const [row] = await this.database.answers.runPrepared<{ as_of: string }>(sql`
-      select as_of
+  /** Returns the time of the last refresh and its age, or null before the first one. */
+  async findAge(): Promise<CountAge | null> {
+    const [row] = await this.database.answers.runPrepared<CountAge>(sql`
+      select
+        as_of,
+        greatest(0, floor(extract(epoch from now() - as_of)))::integer as age_seconds
       from overview_refreshes`);
-    return row?.as_of ?? null;
+    return row ?? null;
   }
 
   /**

@@ -5,7 +5,7 @@ import { holds } from '../access/permissions';
 import type { Answered } from '../platform/times';
 import { JobsService } from '../platform/jobs/jobs.service';
 import { operationReader } from '../users/operations/operations.service';
-import { type LoginCount, type OverviewCount, StatsRepository } from './stats.repository';
+import { type CountAge, type LoginCount, type OverviewCount, StatsRepository } from './stats.repository';
 import type { AttentionResponse, OverviewResponse, UserCountResponse } from './stats.dto';
 
 /** The response as the database returns it: times are texts. */
@@ -35,13 +35,13 @@ export class StatsService implements OnModuleInit {
    * figures of the users of these carriers.
    */
   async get(actor: Actor): Promise<Overview> {
-    const as_of = (await this.stats.findAsOf()) ?? (await this.refreshFirst());
+    const age = (await this.stats.findAge()) ?? (await this.refreshFirst());
     const counts = await this.stats.listCounts(actor);
     const logins = await this.stats.listLogins(actor);
     const operations_running = await this.stats.countRunning(operationReader(actor));
-    const attention = await this.attention(actor, counts, as_of);
+    const attention = await this.attention(actor, counts, age.as_of);
     return {
-      as_of,
+      ...age,
       users: usersOf(counts),
       sessions: sumOf(counts, 'sessions'),
       logins,
@@ -63,10 +63,10 @@ export class StatsService implements OnModuleInit {
     await this.stats.noteRefresh();
   }
 
-  /** Counts before the first run of the job, and returns the time of the counts. */
-  private async refreshFirst(): Promise<string> {
+  /** Counts before the first run of the job. */
+  private async refreshFirst(): Promise<CountAge> {
     await this.refresh();
-    return (await this.stats.findAsOf()) ?? '';
+    return (await this.stats.findAge()) ?? { as_of: '', age_seconds: 0 };
   }
 
   private async attention(actor: Actor, counts: OverviewCount[], as_of: string): Promise<AttentionResponse[]> {

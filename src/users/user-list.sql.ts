@@ -1,10 +1,9 @@
 import type { FieldSql, FilterSql, Reach, SqlPiece } from '../http/lists/filter.sql';
 import type { ListSql } from '../http/lists/page';
 import { joinSql, rawSql, sql, type SqlFragment } from '../http/lists/sql';
+import { liveSession } from '../auth/sessions/session-list.sql';
 import { searchedFields } from './user-fields';
 import { userFilter, userList } from './user-list';
-
-const onlineWithin = rawSql(`interval '5 minutes'`);
 
 /**
  * `user_search` holds the searched columns that bulk changes leave alone (ADR 7). The planner turns
@@ -54,6 +53,22 @@ const mustEnrollIndexedSql = rawSql(`(
     )
   )`);
 
+/**
+ * Renders whether a user was seen within 5 minutes, in a session that is still live. Needs
+ * `user_seen`, whose index finds the users. The difference of times keeps the planner from reading
+ * the recent sessions of all users for one user.
+ */
+export const onlineSql = sql`(
+    user_seen.last_seen_at > now() - interval '5 minutes'
+    and exists (
+      select
+      from sessions
+      where sessions.user_id = user_seen.user_id
+        and ${liveSession}
+        and now() - sessions.last_seen_at < interval '5 minutes'
+    )
+  )`;
+
 /** Fields that are not plain columns of `users`. */
 const fields: Record<string, FieldSql> = {
   // Equivalent by the constraint users_carrier_check, and indexed.
@@ -83,7 +98,11 @@ const fields: Record<string, FieldSql> = {
   must_enroll_second_factor: {
     equals: (value) => (value === true ? mustEnrollIndexedSql : sql`not ${mustEnrollSql}`),
   },
-  online: { column: 'user_seen.last_seen_at', reach: inSeen, equals: (value) => onlineSql(value === true) },
+  online: {
+    column: 'user_seen.last_seen_at',
+    reach: inSeen,
+    equals: (value) => (value === true ? onlineSql : sql`${onlineSql} is not true`),
+  },
 };
 
 /** Renders the filters of users. */
@@ -121,13 +140,6 @@ export const userListSql: ListSql = {
     },
   },
 };
-
-/** Renders whether a user was seen within 5 minutes, or the opposite. Needs `user_seen`. */
-export function onlineSql(online: boolean): SqlFragment {
-  return online
-    ? sql`user_seen.last_seen_at > now() - ${onlineWithin}`
-    : sql`(user_seen.last_seen_at is null or user_seen.last_seen_at <= now() - ${onlineWithin})`;
-}
 
 /**
  * Renders the search for words. Words of 1 or 2 characters match only the beginnings of words:

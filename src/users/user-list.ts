@@ -32,7 +32,7 @@ const fields: Record<string, FilterField> = {
   })),
   carrier_id: { type: 'text', nullable: true, meaning: 'Carrier' },
   role: { type: 'text', operators: ['eq', 'in'], meaning: 'A role that the user has' },
-  online: { type: 'boolean', meaning: 'Seen within 5 minutes' },
+  online: { type: 'boolean', meaning: 'Seen within 5 minutes in a session that has not ended' },
   last_login_ip: { type: 'address', nullable: true, meaning: 'Address of the last login (address or CIDR)' },
   must_change_password: { type: 'boolean', meaning: 'Must change the password before any other request' },
   has_second_factor: { type: 'boolean', meaning: 'Has a confirmed second factor' },

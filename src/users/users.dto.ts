@@ -194,7 +194,7 @@ export class UserResponse {
   attributes!: Record<string, unknown>;
   /** whether the user must change the password before any other request; voids no password @example false */
   must_change_password!: boolean;
-  /** whether the user was seen within the last 5 minutes */
+  /** whether the user was seen within the last 5 minutes, in a session that has not ended */
   online!: boolean;
   /** kinds of the confirmed second factors, `totp` or `passkey`, each once */
   second_factors!: FactorKind[];

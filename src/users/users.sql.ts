@@ -29,7 +29,7 @@ export const factorsWereReset = rawSql(`(
 /** Renders the columns of a `UserRecord`. Needs `users`, `user_logins` and `user_seen`. */
 export const userColumns = sql`
   ${joinSql(storedColumns, ',\n  ')},
-  coalesce(${onlineSql(true)}, false) as online,
+  coalesce(${onlineSql}, false) as online,
   ${mustEnrollSql} as must_enroll_second_factor`;
 
 /** Joins that `userColumns` needs beside `users`. */

@@ -2,7 +2,7 @@ import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import { namedEnum } from '../platform/named-enum';
 
 /** Why a request is sent: a change of the feed, a test, or the retry of a delivery. */
-export const deliveryKinds = namedEnum('WebhookDeliveryKind', ['change', 'test', 'retry'], 'WEBHOOK_DELIVERY');
+export const deliveryKinds = namedEnum('WebhookDeliveryKind', ['change', 'test', 'retry']);
 /** Why a request is sent. */
 export type DeliveryKind = (typeof deliveryKinds)[number];
 

@@ -3,16 +3,12 @@ import type { UserType } from '../access/actor';
 import { namedEnum } from '../platform/named-enum';
 
 /** State of a webhook. `failing`: the last request failed and is retried. */
-export const webhookStates = namedEnum('WebhookState', ['active', 'failing', 'disabled'], 'WEBHOOK');
+export const webhookStates = namedEnum('WebhookState', ['active', 'failing', 'disabled']);
 /** State of a webhook. */
 export type WebhookState = (typeof webhookStates)[number];
 
 /** Reason why a webhook is disabled. */
-export const disabledReasons = namedEnum(
-  'WebhookDisabledReason',
-  ['requested', 'gone', 'failed', 'creator', 'not_me'],
-  'WEBHOOK_DISABLED',
-);
+export const disabledReasons = namedEnum('WebhookDisabledReason', ['requested', 'gone', 'failed', 'creator', 'not_me']);
 /** Reason why a webhook is disabled. */
 export type DisabledReason = (typeof disabledReasons)[number];
 

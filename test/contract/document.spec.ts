@@ -260,15 +260,29 @@ describe('the schemas of the OpenAPI document', () => {
     const named = schemas.filter(([, one]) => one.enum !== undefined);
     const names = named.map(([name]) => name);
     expect(names).toEqual(expect.arrayContaining(['UserType', 'UserStatus', 'OperationStatus', 'SortDirection']));
-    // In Go, the constants of all enums share one namespace.
-    const constants = named.flatMap(([, one]) => one['x-enum-varnames'] ?? one.enum ?? []);
-    expect(duplicates(constants.map((constant) => constant.toUpperCase().replaceAll('-', '_')))).toEqual([]);
+    for (const [name, { enum: values, 'x-enum-varnames': constants = [] }] of named) {
+      expect([name, constants.length, duplicates(constants)]).toEqual([name, values?.length, []]);
+      expect([name, constants.filter((constant) => !/^[A-Z][A-Z0-9_]*$/.test(constant))]).toEqual([name, []]);
+    }
     const inline = schemasIn(document)
       .filter(([, one]) => one.type !== undefined && one.enum !== undefined)
       .map(([path]) => path)
       .filter((path) => !/^components\/schemas\/[A-Za-z]+$/.test(path));
     // The codes of a problem belong to one response.
     expect(inline.filter((path) => !/Problem\/allOf\/1\/properties\/code$/.test(path))).toEqual([]);
+  });
+
+  it('have short names, and no operation uses the problem of another', () => {
+    expect(schemas.map(([name]) => name).filter((name) => name.length > 45 || /[a-z]Or[A-Z]/.test(name))).toEqual([]);
+    const pascal = (id: string) => id.charAt(0).toUpperCase() + id.slice(1);
+    const statuses = 'BadRequest|Unauthorized|Forbidden|NotFound|Conflict';
+    const owned = new RegExp(`/(${operations.map(({ operationId }) => pascal(operationId)).join('|')})(${statuses})$`);
+    const borrowed = operations.flatMap(({ operationId, responses }) =>
+      Object.values(responses as Record<string, { $ref?: string }>)
+        .map(({ $ref = '' }) => owned.exec($ref)?.[1] ?? '')
+        .filter((owner) => !['', pascal(operationId)].includes(owner)),
+    );
+    expect(borrowed).toEqual([]);
   });
 
   it('tell the alternatives of a response apart by a discriminator', () => {

@@ -234,6 +234,11 @@ describe('filters of lists', () => {
         `insert into users (${columns}) select ${columns} from jsonb_populate_recordset(null::users, $1)`,
         [JSON.stringify(rows)],
       );
+      await service.rows(`
+        insert into sessions (session_id, user_id, user_type, carrier_id, refresh_token_hash, refreshed_at, amr,
+          expires_at, absolute_expires_at)
+        select gen_random_uuid(), user_id, user_type, carrier_id, '', now(), '{mfa}', 'infinity', 'infinity'
+        from user_seen join users using (user_id) where user_seen.last_seen_at > now() - interval '1 minute'`);
       return [...users, ...callers.map(({ row }) => row)];
     }
 

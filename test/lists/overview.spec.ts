@@ -60,6 +60,9 @@ describe('the overview', () => {
     const again = await read(service.admin);
     expect(usersIn(again)).toEqual(wanted);
     expect(Date.parse(again.as_of)).toBeGreaterThan(Date.parse(first.as_of));
+    await service.rows(`update overview_refreshes set as_of = as_of - interval '2 hours'`);
+    const old = await read(service.admin);
+    expect(old.age_seconds - again.age_seconds).toBeGreaterThanOrEqual(7_200);
   });
 
   it('does not count again before the next refresh is due', async () => {

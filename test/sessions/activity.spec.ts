@@ -141,7 +141,7 @@ describe('the activity of sessions', () => {
         const before = await service.rows(version, [user_id]);
         const login = { user_id, ip: '192.0.2.9', unlocks: true };
         const user = await service.inside<LoginsRepository>('LoginsRepository').noteLogin(login);
-        expect(user).toMatchObject({ online: true, last_login_ip: '192.0.2.9', locked_until: null });
+        expect(user).toMatchObject({ online: false, last_login_ip: '192.0.2.9', locked_until: null });
         return (await service.rows<{ xmin: string }>(version, [user_id]))[0]?.xmin !== before[0]?.['xmin'];
       };
       expect(await isWritten()).toBe(false);
@@ -177,14 +177,44 @@ describe('the activity of sessions', () => {
       for (const time of [later, '2020-01-01T00:00:00Z']) {
         await write(time);
         for (const query of ['order_by=last_seen_at', 'order_by=last_login_at', 'last_login_ip=198.51.100.0/24'])
-          expect(await shown(`${query}&online=true&per_page=1`)).toEqual([row]);
+          expect(await shown(`${query}&per_page=1`)).toEqual([row]);
       }
       await service.rows(
         `insert into users (user_id, user_type, name, email, carrier_id, status, last_seen_at)
         values (gen_random_uuid(), 'carrier', 'imported', 'imported@example.com', 'old', 'active', $1)`,
         [later],
       );
-      expect(await shown('carrier_id=old&online=true&order_by=name')).toEqual([row, ['imported', later, null]]);
+      expect(await shown('carrier_id=old&online=false&order_by=name')).toEqual([row, ['imported', later, null]]);
+    });
+
+    it('makes a user online only in a live session in which the user was seen within 5 minutes', async () => {
+      const first = await service.loginAs();
+      const { user_id } = first;
+      const second = await service.login(first.name);
+      const isOnline = async () => {
+        const members = [(await service.get(`/user/${user_id}`, service.admin)).body];
+        for (const online of [true, false])
+          members.push(
+            ...(await service.get(`/user/list?user_id=${user_id}&online=${online}`, service.admin)).body.items,
+          );
+        expect(members).toEqual([members[0], members[0]]);
+        return members[0].online as boolean;
+      };
+      expect(await isOnline()).toBe(true);
+      await changeSession(service, second, `last_seen_at = now() - interval '301 s'`);
+      expect(await isOnline()).toBe(true);
+      await service.delete(`/auth/session/${first.session_id}`, service.admin);
+      expect(await isOnline()).toBe(false);
+      await changeSession(service, second, 'last_seen_at = now()');
+      expect(await isOnline()).toBe(true);
+      await changeSession(service, second, `expires_at = now()`);
+      expect(await isOnline()).toBe(false);
+    });
+
+    it('makes a disabled user offline in the response of the change', async () => {
+      const { user_id } = await service.loginAs();
+      const { body } = await service.patch(`/user/${user_id}`, { ...service.admin, body: { status: 'disabled' } });
+      expect(body).toMatchObject({ status: 'disabled', online: false });
     });
 
     it('keeps one row for each user and session, and none of a deleted user', async () => {
@@ -270,10 +300,13 @@ const actor = (fields: Partial<Actor>) =>
 const rare: Record<string, string> = {
   ...{ session_id: missing, user_id: missing, user_type: 'system', carrier_id: 'carrier-199', ip: '198.51.100.0/24' },
   ...{ user_agent: 'RareTool/1.0', active: 'true', mfa: 'true', ended_reason: 'token_reuse' },
+  ...{ name: 'ada.zuse.400', email: 'ada@example.com' },
 };
-const like: Record<string, string> = { carrier_id: 'r-199', user_agent: 'raretool' };
+const like: Record<string, string> = {
+  ...{ carrier_id: 'r-199', user_agent: 'raretool', name: 'zuse.1234', email: '1234@' },
+};
 /** Conditions that most sessions meet, so that PostgreSQL follows the index of the order. */
-const common = /^(session_id|user_id|carrier_id|ip|user_agent|ended_reason|\w+_at)_ne$|^(active|mfa)_ne$/;
+const common = /^(session_id|user_id|name|email|carrier_id|ip|user_agent|ended_reason|\w+_at)_ne$|^(active|mfa)_ne$/;
 
 function valueOf(field: string, operator: Operator): string {
   if (operator === 'isnull') return 'true';

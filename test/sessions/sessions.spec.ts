@@ -155,6 +155,29 @@ describe('sessions', () => {
     }
   });
 
+  it('finds sessions by the name and e-mail address of their users, within the scope of the caller', async () => {
+    const one = await service.loginAs({ carrier_id: 'n1', name: 'Nora.Found', email: 'nora@found.example' });
+    const two = await service.loginAs({ carrier_id: 'n2', name: 'Nils_Found', email: 'nils@found.example' });
+    const manager = await service.loginAs({ carrier_id: 'n1', roles: ['carrier_administrator'] });
+    const names = async (query: string, login: TestLogin = service.admin) =>
+      (await service.get(`/auth/session/list?${query}&order_dir=asc`, login)).body.items.map(
+        ({ name }: { name: string }) => name,
+      );
+    for (const query of ['name=nora.found', 'email=NORA@found.example', 'name_like=NORA.f', 'email_like=nora@FOUND'])
+      expect([query, await names(query)]).toEqual([query, [one.name]]);
+    for (const query of [
+      'email_like=@found.example',
+      'name_in=nora.found,nils_found',
+      'name_like=_found&carrier_id=n2',
+    ])
+      expect([query, await names(query)]).toEqual([query, query.includes('n2') ? [two.name] : [one.name, two.name]]);
+    expect(await names('email_like=@found.example', manager)).toEqual([one.name]);
+    expect(await names('email_like=@found.example', one)).toEqual([one.name]);
+    expect(await names('name_ne=nora.found&carrier_id=n1')).toEqual([manager.name]);
+    expect((await end('email=nils@found.example', service.admin)).body).toEqual({ ended: 1 });
+    expect(await names('email_like=@found.example&active=true')).toEqual([one.name]);
+  });
+
   it('lets administrators end the sessions of a user, a carrier, or all but their own (S19)', async () => {
     const one = await service.loginAs({ carrier_id: 's1' });
     const two = await service.loginAs({ carrier_id: 's1' });

@@ -28,7 +28,7 @@ const waitMax = 30;
 const included = namedEnum('ChangeInclude', ['values']);
 
 /** Type of a change: an event of the audit log. */
-const types = namedEnum('ChangeType', changeTypes, 'CHANGE');
+const types = namedEnum('ChangeType', changeTypes);
 
 /** Filters of the change feed. `change-matcher.ts` applies them in memory. */
 export const changeFilter: FilterSpec = {

@@ -122,7 +122,8 @@ export class LoginCompletionService {
     await this.enrollmentCodes.request(user, caller);
     await this.events.record(actor, 'login.succeeded', { type: 'login', id: user_id, carrier_id: user.carrier_id });
     const permissions = withinGrant(grant, held);
-    return { user: toUserResponse(user), ...opened, ...authentication, grant, permissions, ended };
+    // The user was read before the session was opened.
+    return { user: toUserResponse({ ...user, online: true }), ...opened, ...authentication, grant, permissions, ended };
   }
 
   /** Issues a challenge to the locked user. Closes the attempt without resetting its counter. */

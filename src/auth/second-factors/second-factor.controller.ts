@@ -13,7 +13,7 @@ import { CreateSecondFactorOptionsRequest, SecondFactorRequest } from './second-
 import { SecondFactorService } from './second-factor.service';
 
 /** The second step of a login. */
-@ApiTags('Authentication')
+@ApiTags('Second factors')
 @Controller('auth/second-factor')
 export class SecondFactorController {
   constructor(private readonly secondFactors: SecondFactorService) {}

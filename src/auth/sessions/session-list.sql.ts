@@ -1,5 +1,5 @@
 import { isOwn, visibleTo } from '../../access/scope.sql';
-import type { FilterSql } from '../../http/lists/filter.sql';
+import type { FieldSql, FilterSql, Reach } from '../../http/lists/filter.sql';
 import type { ListSql } from '../../http/lists/page';
 import { rawSql, sql, type SqlFragment } from '../../http/lists/sql';
 import { sessionList, type SessionReach } from './session-list';
@@ -42,6 +42,18 @@ function endedBecause(reasons: readonly unknown[]): SqlFragment {
   return reasons.includes('expired') ? sql`${stored} or ${expiredSession}` : stored;
 }
 
+/** Few of the users with a text have many sessions, so its users are found first. */
+const inUserSearch: Reach = (condition) => sql`session_search.user_id in (
+          select user_search.user_id from user_search where ${condition})`;
+
+/** Finds the users of sessions by trigrams. */
+const ofUsers = (texts: 'names' | 'others'): FieldSql => ({
+  likeCandidates: (value) => ({
+    condition: sql`user_search.${rawSql(texts)} like '%' || search_text(${value}) || '%'`,
+    reach: inUserSearch,
+  }),
+});
+
 /**
  * Renders the filters of sessions. `session_search` indexes the columns that activity does not
  * change.
@@ -60,14 +72,9 @@ export const sessionFilterSql: FilterSql = {
     user_type: {
       equals: (value) => rawSql(`session_search.carrier_id is ${value === 'system' ? '' : 'not '}null`),
     },
-    // Few carriers have many sessions: the trigrams of `user_search` find the users of a carrier.
-    carrier_id: {
-      likeCandidates: (value) => ({
-        condition: sql`user_search.others like '%' || search_text(${value}) || '%'`,
-        reach: (condition) => sql`session_search.user_id in (
-          select user_search.user_id from user_search where ${condition})`,
-      }),
-    },
+    name: { column: 'users.name', ...ofUsers('names') },
+    email: { column: 'users.email', ...ofUsers('names') },
+    carrier_id: ofUsers('others'),
     active: { equals: (value) => (value === true ? liveSession : sql`not ${liveSession}`) },
     mfa: { equals: (value) => rawSql(`${value === true ? '' : 'not '}session_search.mfa`) },
     ended_reason: {

@@ -19,6 +19,8 @@ export const sessionList: ListSpec = {
       session_id: { type: 'uuid', meaning: 'Id of the session' },
       user_id: { type: 'uuid', meaning: 'Id of the user' },
       user_type: { type: 'text', values: userTypes, meaning: 'Kind of user' },
+      name: { type: 'text', fold: true, meaning: 'Login name of the user' },
+      email: { type: 'text', fold: true, meaning: 'E-mail address of the user' },
       carrier_id: { type: 'text', nullable: true, meaning: 'Carrier of the user' },
       ip: { type: 'address', nullable: true, meaning: 'Address of the login (address or CIDR)' },
       user_agent: { type: 'text', nullable: true, meaning: 'User agent of the login' },

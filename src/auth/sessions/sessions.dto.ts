@@ -8,7 +8,7 @@ import type { EndedReason, SessionEntity } from './session.entity';
 import { partsOf } from './user-agents';
 
 /** How the refresh token is sent, if not in the body. */
-const transports = namedEnum('RefreshTokenTransport', ['cookie'], 'TRANSPORT');
+const transports = namedEnum('RefreshTokenTransport', ['cookie']);
 
 /** Declares the field that chooses how the refresh token is sent. */
 export const TransportField = (): PropertyDecorator => TextField({ optional: true, max: 6, values: transports });

@@ -6,9 +6,9 @@ import { uuidForm } from '../../platform/text-forms';
 import type { FactorChoice } from '../second-factors/factor-changes.service';
 
 /** Whether factors are kept. */
-const factorsDecisions = namedEnum('FactorsDecision', ['keep', 'remove_all'], 'FACTORS');
+const factorsDecisions = namedEnum('FactorsDecision', ['keep', 'remove_all']);
 /** Whether API keys are kept. */
-const keysDecisions = namedEnum('KeysDecision', ['keep', 'suspend'], 'KEYS');
+const keysDecisions = namedEnum('KeysDecision', ['keep', 'suspend']);
 const factorsMax = 20;
 const ids = { type: 'array', maxItems: factorsMax, items: { type: 'string', format: 'uuid', maxLength: 36 } };
 const isText = (value: unknown) => typeof value === 'string';

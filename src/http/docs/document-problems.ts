@@ -1,3 +1,4 @@
+import { STATUS_CODES } from 'node:http';
 import { limitFault } from '../errors/app-error';
 import { type ErrorCode, errorKind } from '../errors/error-codes';
 import { namedEnum } from '../../platform/named-enum';
@@ -18,11 +19,14 @@ const commonCodes: ErrorCode[] = [
   'request.rate_limited',
   'service.database_unavailable',
 ];
-/** Names of problems whose codes are all common. */
-const commonNames: Record<number, string> = {
-  400: 'BadRequest',
-  401: 'Unauthorized',
-  403: 'Forbidden',
+/** Names of the sets of several special codes that operations share. */
+const sharedNames: Record<string, string> = {
+  'access.grant_exceeds_own,access.protected_user,user.self_protected': 'UserChangeForbidden',
+  'access.protected_user,user.self_protected': 'UserProtected',
+  'auth.cross_origin,auth.ip_not_allowed': 'LoginRefused',
+  'bulk.expected_mismatch,bulk.set_changed,idempotency.in_progress,operation.overlaps': 'BulkConflict',
+  'bulk.filter_required,bulk.too_many': 'BulkInvalid',
+  'page.cursor_invalid,page.too_deep': 'PageInvalid',
 };
 /** Members that only the problems of one code have (RFC 9457 §3.2). */
 const members: Partial<Record<ErrorCode, Record<string, Schema>>> = {
@@ -47,7 +51,7 @@ const members: Partial<Record<ErrorCode, Record<string, Schema>>> = {
   },
 };
 /** What can complete a login: an authenticator app, a passkey or a recovery code. */
-namedEnum('FactorMethod', ['totp', 'passkey', 'recovery_code'], 'METHOD');
+namedEnum('FactorMethod', ['totp', 'passkey', 'recovery_code']);
 const requestId = 'a3c1f6de-52b8-4f0e-9d27-6b8e1c0f4a95';
 
 /** Collects the error responses. Operations with the same codes share a response. */
@@ -73,12 +77,13 @@ export class ProblemResponses {
   /** Returns a reference to the response with these codes of one status. */
   refFor({ path, operation }: PlacedOperation, codes: ErrorCode[]): { $ref: string } {
     const sorted = specificFirst(codes);
+    const text = sorted.join();
     const plain = nameOf(sorted);
     // Two sets can have the same name if they differ in common codes only.
-    const isTaken = (this.known.get(plain) ?? sorted.join()) !== sorted.join();
-    const name = isTaken ? pascalCase(operation.operationId) + plain : plain;
+    const isTaken = (this.known.get(plain ?? '') ?? text) !== text;
+    const name = plain === undefined || isTaken ? pascalCase(operation.operationId) + statusName(sorted) : plain;
     if (!this.known.has(name)) {
-      this.known.set(name, sorted.join());
+      this.known.set(name, text);
       this.components.schemas[`${name}Problem`] = schemaOf(sorted);
       this.components.responses[name] = responseOf(`${name}Problem`, sorted, path);
     }
@@ -92,13 +97,21 @@ function specificFirst(codes: ErrorCode[]): ErrorCode[] {
   return [...codes].sort().sort((one, other) => rank(one) - rank(other));
 }
 
-function nameOf(codes: ErrorCode[]): string {
+/**
+ * Returns the name of a set of codes, or undefined for several special codes that no operations
+ * share. Such a set is named after its operation and status, such as `ChangeUserConflict`.
+ */
+function nameOf(codes: ErrorCode[]): string | undefined {
   const [first] = codes;
   if (codes.length === 1 && first !== undefined) return pascalCase(first);
   const special = codes.filter((code) => !commonCodes.includes(code));
-  const status = errorKind(first ?? 'request.invalid').status;
-  if (special.length === 0) return commonNames[status] ?? codes.map(pascalCase).join('Or');
-  return special.map(pascalCase).join('Or');
+  if (special.length === 0) return statusName(codes);
+  return special.length === 1 ? special.map(pascalCase).join() : sharedNames[special.join()];
+}
+
+/** Returns the name of the status of codes, such as `NotFound`. */
+function statusName([code = 'request.invalid']: ErrorCode[]): string {
+  return (STATUS_CODES[errorKind(code).status] ?? '').replace(/\W/g, '');
 }
 
 /** Narrows `code` to the codes of the response. */

@@ -93,11 +93,11 @@ const keyOf = (values: readonly unknown[]) => JSON.stringify([...values].sort())
  */
 export function nameEnums({ schemas }: Components, root: object): void {
   const enums: Enums = new Map();
-  for (const [name, { values, constants }] of namedEnums) {
+  for (const [name, values] of namedEnums) {
     const schema: Schema = { type: 'string', enum: [...values], example: values[0] };
     if (name.endsWith('_sort')) schema.description = 'Sort field of the list.';
-    if (constants !== undefined)
-      schema['x-enum-varnames'] = values.map((value) => `${constants}_${value.toUpperCase().replaceAll('-', '_')}`);
+    // Generators would write the constants in different ways, such as EMAIL_MINUS_CONFIRMATION.
+    schema['x-enum-varnames'] = values.map((value) => value.toUpperCase().replace(/\W/g, '_'));
     enums.set(keyOf(values), { name: pascalCase(name), schema });
   }
   replaceEnums(root, enums);

@@ -7,24 +7,13 @@ import { ProblemResponses } from './document-problems';
 import { completeSchemas, nameEnums } from './document-schemas';
 import type { Components, Operation, PlacedOperation } from './document-types';
 
-/** Tags and their descriptions, in the order of the explorer. */
-const tags: Record<string, string> = {
-  Authentication: 'Log in and out, check and refresh tokens',
-  'Passwords and addresses': 'Set passwords and confirm e-mail addresses, also by mailed link',
-  Users: 'Read, create, change and delete single users, and list users',
-  'Bulk changes': 'Change or delete all users that match a filter, with preview and undo',
-  'Import and export': 'Create users from a file, and write users to a file',
-  Operations: 'Follow, cancel and undo background work on many users',
-  Sessions: 'List and end sessions. Every login opens a session.',
-  'API keys': 'Credentials for programs that call the service',
-  Roles: 'Named sets of permissions',
-  Audit: 'The audit log: who changed what, and when',
-  Statistics: 'Figures about users, sessions and logins',
-  Health: 'Name and version of the service, and probes for load balancers and orchestrators',
-};
+/**
+ * Tag without operations that contains `rules`. Generators repeat the description of the document
+ * in each file, but not the descriptions of tags.
+ */
+const rulesTag = 'All operations';
 /** Rules that hold for all operations. */
-const introduction = [
-  'Users, logins, tokens and sessions of a carrier-services platform.',
+const rules = [
   '**Authentication.** `POST /auth/login` returns an access token and a refresh token. `POST /auth/check-token` ' +
     'refreshes them. Send the access token, or an API key, as `Authorization: Bearer …` or `X-Auth-Token: …`. ' +
     'Each operation names the permission that it requires. Users outside the scope of the caller are not visible.',
@@ -48,6 +37,26 @@ const introduction = [
     'returned. `errors` names at most 20 fields or parameters, and `errors_omitted` counts the others. After 429 ' +
     'and 503, wait for the number of seconds in `Retry-After`.',
 ].join('\n\n');
+/** Tags and their descriptions, in the order of the explorer. */
+const tags: Record<string, string> = {
+  [rulesTag]: rules,
+  Authentication: 'Log in and out, check and refresh tokens',
+  'Passwords and addresses': 'Set passwords and confirm e-mail addresses, also by mailed link',
+  Users: 'Read, create, change and delete single users, and list users',
+  'Bulk changes': 'Change or delete all users that match a filter, with preview and undo',
+  'Import and export': 'Create users from a file, and write users to a file',
+  Operations: 'Follow, cancel and undo background work on many users',
+  'Second factors': 'Complete a login with a second factor; add, list, rename and remove factors',
+  Sessions: 'List and end sessions. Every login opens a session.',
+  'API keys': 'Credentials for programs that call the service',
+  Roles: 'Named sets of permissions',
+  Audit: 'The audit log: who changed what, and when',
+  Changes: 'The change feed: what happened to users, sessions, roles and API keys, without gaps',
+  Webhooks: 'Send changes to other services, and follow the deliveries',
+  Mails: 'Mails that wait or failed',
+  Statistics: 'Figures about users, sessions and logins',
+  Health: 'Name and version of the service, and probes for load balancers and orchestrators',
+};
 const howToGetToken =
   'Log in with `POST /auth/login` and copy `access_token` from the response. The token is valid for ' +
   '`expires_in` seconds (10 minutes by default); afterwards, refresh it with `POST /auth/check-token` or log in ' +
@@ -65,7 +74,12 @@ export function createDocument(app: INestApplication): OpenAPIObject {
     extraModels: [ProblemResponse],
     operationIdFactory: (_controller, method) => method,
   });
-  document.tags = Object.entries(tags).map(([name, description]) => ({ name, description }));
+  document.tags = Object.entries(tags).map(([name, description]) => ({
+    name,
+    description,
+    // Explorers that know `x-traitTag`, such as Redoc, show the tag as a chapter.
+    ...(name === rulesTag ? { 'x-traitTag': true } : {}),
+  }));
   const components = {
     ...{ schemas: {}, parameters: {}, responses: {}, headers: {} },
     ...document.components,
@@ -86,7 +100,7 @@ function builder(): DocumentBuilder {
   return new DocumentBuilder()
     .setOpenAPIVersion('3.1.0')
     .setTitle('carrier-identity')
-    .setDescription(introduction)
+    .setDescription('Users, logins, tokens and sessions of a carrier-services platform')
     .setVersion('1')
     .setLicense('Apache-2.0', 'https://www.apache.org/licenses/LICENSE-2.0')
     .addServer('/', 'This service')

@@ -73,7 +73,7 @@ function valueDoc(field: FilterField, operator: Operator): Pick<ParameterDoc, 's
 export function listParameters(spec: ListSpec): ParameterDoc[] {
   const sorts = Object.keys(spec.sorts);
   const { selects } = spec.filter;
-  if (selects !== undefined) namedEnum(`${selects}_sort`, sorts, `${selects}s_by`.toUpperCase());
+  if (selects !== undefined) namedEnum(`${selects}_sort`, sorts);
   return [
     {
       name: 'order_by',

@@ -23,7 +23,7 @@ const linkMails = ['invitation', 'reset', 'secured', 'email-confirmation'] as co
 export type LinkMail = (typeof linkMails)[number];
 
 /** Kind of mail. */
-export const mailNames = namedEnum('MailKind', [...linkMails, 'enrollment-code', ...noticeNames], 'MAIL_KIND');
+export const mailNames = namedEnum('MailKind', [...linkMails, 'enrollment-code', ...noticeNames]);
 
 /** Name of a mail that reports a change or a login. */
 export type NoticeName = (typeof noticeNames)[number];

@@ -3,7 +3,7 @@ import type { ListSpec } from '../../http/lists/list-query';
 import { mailNames } from '../../platform/mail/mail-name';
 
 /** State of a mail that is not sent yet. */
-export const mailStates = namedEnum('MailState', ['waiting', 'retrying', 'sending', 'failed'], 'MAIL');
+export const mailStates = namedEnum('MailState', ['waiting', 'retrying', 'sending', 'failed']);
 
 /** Filters and sort fields of mail lists. */
 export const mailList: ListSpec = {

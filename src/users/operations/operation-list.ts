@@ -3,7 +3,7 @@ import type { ListSpec } from '../../http/lists/list-query';
 import { operationKinds, operationStatuses } from './operation.entity';
 
 /** Kind of actor of an operation. */
-const actorTypes = namedEnum('OperationActorType', ['user', 'key'], 'REQUESTED_BY');
+const actorTypes = namedEnum('OperationActorType', ['user', 'key']);
 
 /** Filters and sort fields of operation lists. */
 export const operationList: ListSpec = {

@@ -115,6 +115,14 @@ export const listSessionsFilters = {
     choices: ['carrier', 'system'],
     operators: ['', '_ne', '_in'],
   },
+  name: {
+    kind: 'text',
+    operators: ['', '_ne', '_in', '_like'],
+  },
+  email: {
+    kind: 'text',
+    operators: ['', '_ne', '_in', '_like'],
+  },
   carrier_id: {
     kind: 'text',
     operators: ['', '_ne', '_in', '_isnull', '_like'],

@@ -1698,7 +1698,7 @@ export interface paths {
         };
         /**
          * Get the overview
-         * @description Returns the figures of the start page: users by status, live sessions, logins of the last 24 hours, running operations and what needs attention, within the carriers of the caller. A job counts users, sessions, logins and failed mails every minute, or less often if a count takes longer than 600 ms. `as_of` is the time of the last count. Expiring API keys require `key:manage`, and failed mails `mail:manage`.
+         * @description Returns the figures of the start page: users by status, live sessions, logins of the last 24 hours, running operations and what needs attention, within the carriers of the caller. A job counts users, sessions, logins and failed mails every minute, or less often if a count takes longer than 600 ms. `as_of` is the time of the last count, and `age_seconds` its age. Expiring API keys require `key:manage`, and failed mails `mail:manage`.
          *
          *     Permission: `user:read`
          */
@@ -2902,7 +2902,7 @@ export interface components {
              */
             must_change_password?: boolean;
             /**
-             * @description whether the user was seen within the last 5 minutes
+             * @description whether the user was seen within the last 5 minutes, in a session that has not ended
              * @example true
              */
             online?: boolean;
@@ -3443,7 +3443,7 @@ export interface components {
              */
             must_change_password: boolean;
             /**
-             * @description whether the user was seen within the last 5 minutes
+             * @description whether the user was seen within the last 5 minutes, in a session that has not ended
              * @example true
              */
             online: boolean;
@@ -3764,7 +3764,7 @@ export interface components {
              */
             must_change_password?: boolean;
             /**
-             * @description whether the user was seen within the last 5 minutes
+             * @description whether the user was seen within the last 5 minutes, in a session that has not ended
              * @example true
              */
             online?: boolean;
@@ -4729,7 +4729,7 @@ export interface components {
              */
             must_change_password: boolean;
             /**
-             * @description whether the user was seen within the last 5 minutes
+             * @description whether the user was seen within the last 5 minutes, in a session that has not ended
              * @example true
              */
             online: boolean;
@@ -5609,6 +5609,12 @@ export interface components {
              * @example 2026-11-20T13:00:00.000Z
              */
             as_of: string;
+            /**
+             * Format: int64
+             * @description seconds since the last count, by the clock of the database
+             * @example 40
+             */
+            age_seconds: number;
             /** @description users by type and status, without deleted users */
             users: components["schemas"]["UserCountResponse"][];
             /**
@@ -6064,7 +6070,7 @@ export interface components {
          */
         WebhookState: "active" | "failing" | "disabled";
         /** @description Problem with the code `page.cursor_invalid` or `page.too_deep` or `request.invalid` */
-        PageCursorInvalidOrPageTooDeepProblem: components["schemas"]["ProblemResponse"] & {
+        PageInvalidProblem: components["schemas"]["ProblemResponse"] & {
             /**
              * @description stable code of the error
              * @example page.cursor_invalid
@@ -6217,7 +6223,7 @@ export interface components {
             code?: "role.not_found" | "request.not_found";
         };
         /** @description Problem with the code `role.in_use` or `user.last_administrator` */
-        RoleInUseOrUserLastAdministratorProblem: components["schemas"]["ProblemResponse"] & {
+        ChangeRoleConflictProblem: components["schemas"]["ProblemResponse"] & {
             /**
              * @description stable code of the error
              * @example role.in_use
@@ -6280,7 +6286,7 @@ export interface components {
             code?: "operation.not_found" | "request.not_found";
         };
         /** @description Problem with the code `bulk.filter_required` or `bulk.too_many` or `request.invalid` or `request.malformed_json` */
-        BulkFilterRequiredOrBulkTooManyProblem: components["schemas"]["ProblemResponse"] & {
+        BulkInvalidProblem: components["schemas"]["ProblemResponse"] & {
             /**
              * @description stable code of the error
              * @example bulk.filter_required
@@ -6289,7 +6295,7 @@ export interface components {
             code?: "bulk.filter_required" | "bulk.too_many" | "request.invalid" | "request.malformed_json";
         };
         /** @description Problem with the code `bulk.expected_mismatch` or `bulk.set_changed` or `idempotency.in_progress` or `operation.overlaps` */
-        BulkExpectedMismatchOrBulkSetChangedOrIdempotencyInProgressOrOperationOverlapsProblem: components["schemas"]["ProblemResponse"] & {
+        BulkConflictProblem: components["schemas"]["ProblemResponse"] & {
             /**
              * @description stable code of the error
              * @example bulk.expected_mismatch
@@ -6307,7 +6313,7 @@ export interface components {
             code?: "idempotency.key_reused";
         };
         /** @description Problem with the code `operation.not_undoable` or `operation.overlaps` */
-        OperationNotUndoableOrOperationOverlapsProblem: components["schemas"]["ProblemResponse"] & {
+        UndoOperationConflictProblem: components["schemas"]["ProblemResponse"] & {
             /**
              * @description stable code of the error
              * @example operation.not_undoable
@@ -6325,7 +6331,7 @@ export interface components {
             code?: "service.overloaded" | "service.database_unavailable";
         };
         /** @description Problem with the code `auth.reauthentication_required` */
-        DownloadExportAuthReauthenticationRequiredProblem: components["schemas"]["ProblemResponse"] & {
+        DownloadExportUnauthorizedProblem: components["schemas"]["ProblemResponse"] & {
             /**
              * @description stable code of the error
              * @example auth.reauthentication_required
@@ -6361,7 +6367,7 @@ export interface components {
             code?: "idempotency.in_progress";
         };
         /** @description Problem with the code `idempotency.in_progress` or `user.email_taken` or `user.name_taken` */
-        IdempotencyInProgressOrUserEmailTakenOrUserNameTakenProblem: components["schemas"]["ProblemResponse"] & {
+        CreateUserConflictProblem: components["schemas"]["ProblemResponse"] & {
             /**
              * @description stable code of the error
              * @example idempotency.in_progress
@@ -6379,7 +6385,7 @@ export interface components {
             code?: "user.not_found" | "request.not_found";
         };
         /** @description Problem with the code `access.grant_exceeds_own` or `access.protected_user` or `user.self_protected` or `access.denied` or `auth.password_change_required` or `auth.second_factor_enrollment_required` */
-        AccessGrantExceedsOwnOrAccessProtectedUserOrUserSelfProtectedProblem: components["schemas"]["ProblemResponse"] & {
+        UserChangeForbiddenProblem: components["schemas"]["ProblemResponse"] & {
             /**
              * @description stable code of the error
              * @example access.grant_exceeds_own
@@ -6388,7 +6394,7 @@ export interface components {
             code?: "access.grant_exceeds_own" | "access.protected_user" | "user.self_protected" | "access.denied" | "auth.password_change_required" | "auth.second_factor_enrollment_required";
         };
         /** @description Problem with the code `user.email_taken` or `user.last_administrator` or `user.name_taken` or `user.no_password` */
-        UserEmailTakenOrUserLastAdministratorOrUserNameTakenOrUserNoPasswordProblem: components["schemas"]["ProblemResponse"] & {
+        ChangeUserConflictProblem: components["schemas"]["ProblemResponse"] & {
             /**
              * @description stable code of the error
              * @example user.email_taken
@@ -6406,7 +6412,7 @@ export interface components {
             code?: "user.version_mismatch";
         };
         /** @description Problem with the code `access.protected_user` or `user.self_protected` or `access.denied` or `auth.password_change_required` or `auth.second_factor_enrollment_required` */
-        AccessProtectedUserOrUserSelfProtectedProblem: components["schemas"]["ProblemResponse"] & {
+        UserProtectedProblem: components["schemas"]["ProblemResponse"] & {
             /**
              * @description stable code of the error
              * @example access.protected_user
@@ -6424,7 +6430,7 @@ export interface components {
             code?: "user.last_administrator";
         };
         /** @description Problem with the code `user.email_taken` or `user.name_taken` */
-        UserEmailTakenOrUserNameTakenProblem: components["schemas"]["ProblemResponse"] & {
+        RestoreUserConflictProblem: components["schemas"]["ProblemResponse"] & {
             /**
              * @description stable code of the error
              * @example user.email_taken
@@ -6442,7 +6448,7 @@ export interface components {
             code?: "auth.scope_exceeded" | "request.invalid" | "request.malformed_json";
         };
         /** @description Problem with the code `auth.invalid_credentials` or `auth.second_factor_required` or `auth.key_invalid` */
-        AuthInvalidCredentialsOrAuthSecondFactorRequiredProblem: components["schemas"]["ProblemResponse"] & {
+        LoginUnauthorizedProblem: components["schemas"]["ProblemResponse"] & {
             /**
              * @description stable code of the error
              * @example auth.invalid_credentials
@@ -6470,7 +6476,7 @@ export interface components {
             factors?: components["schemas"]["FactorMethod"][];
         };
         /** @description Problem with the code `auth.cross_origin` or `auth.ip_not_allowed` or `access.denied` */
-        AuthCrossOriginOrAuthIpNotAllowedProblem: components["schemas"]["ProblemResponse"] & {
+        LoginRefusedProblem: components["schemas"]["ProblemResponse"] & {
             /**
              * @description stable code of the error
              * @example auth.cross_origin
@@ -6506,7 +6512,7 @@ export interface components {
             code?: "auth.token_invalid" | "auth.token_missing";
         };
         /** @description Problem with the code `auth.cross_origin` */
-        LogoutAuthCrossOriginProblem: components["schemas"]["ProblemResponse"] & {
+        LogoutForbiddenProblem: components["schemas"]["ProblemResponse"] & {
             /**
              * @description stable code of the error
              * @example auth.cross_origin
@@ -6524,7 +6530,7 @@ export interface components {
             code?: "auth.wrong_current_password" | "request.invalid" | "request.malformed_json";
         };
         /** @description Problem with the code `auth.challenge_invalid` or `auth.invalid_second_factor` or `auth.passkey_unknown` or `auth.key_invalid` or `auth.token_invalid` or `auth.token_missing` */
-        AuthChallengeInvalidOrAuthInvalidSecondFactorOrAuthPasskeyUnknownProblem: components["schemas"]["ProblemResponse"] & {
+        ReauthenticateUnauthorizedProblem: components["schemas"]["ProblemResponse"] & {
             /**
              * @description stable code of the error
              * @example auth.challenge_invalid
@@ -6542,7 +6548,7 @@ export interface components {
             code?: "request.not_found";
         };
         /** @description Problem with the code `auth.challenge_invalid` or `auth.invalid_second_factor` or `auth.passkey_unknown` or `auth.key_invalid` */
-        CompleteLoginAuthChallengeInvalidOrAuthInvalidSecondFactorOrAuthPasskeyUnknownProblem: components["schemas"]["ProblemResponse"] & {
+        CompleteLoginUnauthorizedProblem: components["schemas"]["ProblemResponse"] & {
             /**
              * @description stable code of the error
              * @example auth.challenge_invalid
@@ -6569,7 +6575,7 @@ export interface components {
             code?: "auth.key_invalid";
         };
         /** @description Problem with the code `auth.challenge_invalid` or `auth.passkey_unknown` or `auth.key_invalid` */
-        AuthChallengeInvalidOrAuthPasskeyUnknownProblem: components["schemas"]["ProblemResponse"] & {
+        LoginWithPasskeyUnauthorizedProblem: components["schemas"]["ProblemResponse"] & {
             /**
              * @description stable code of the error
              * @example auth.challenge_invalid
@@ -6605,7 +6611,7 @@ export interface components {
             code?: "factor.not_found";
         };
         /** @description Problem with the code `factor.not_found` or `request.not_found` */
-        RenameFactorFactorNotFoundProblem: components["schemas"]["ProblemResponse"] & {
+        RenameFactorNotFoundProblem: components["schemas"]["ProblemResponse"] & {
             /**
              * @description stable code of the error
              * @example factor.not_found
@@ -6614,7 +6620,7 @@ export interface components {
             code?: "factor.not_found" | "request.not_found";
         };
         /** @description Problem with the code `factor.not_found` or `request.not_found` */
-        RemoveFactorFactorNotFoundProblem: components["schemas"]["ProblemResponse"] & {
+        RemoveFactorNotFoundProblem: components["schemas"]["ProblemResponse"] & {
             /**
              * @description stable code of the error
              * @example factor.not_found
@@ -6632,7 +6638,7 @@ export interface components {
             code?: "factor.required";
         };
         /** @description Problem with the code `factor.already_enrolled` or `factor.too_many` */
-        FactorAlreadyEnrolledOrFactorTooManyProblem: components["schemas"]["ProblemResponse"] & {
+        AddPasskeyConflictProblem: components["schemas"]["ProblemResponse"] & {
             /**
              * @description stable code of the error
              * @example factor.already_enrolled
@@ -6641,7 +6647,7 @@ export interface components {
             code?: "factor.already_enrolled" | "factor.too_many";
         };
         /** @description Problem with the code `factor.not_found` or `user.not_found` or `request.not_found` */
-        FactorNotFoundOrUserNotFoundProblem: components["schemas"]["ProblemResponse"] & {
+        RemoveUserFactorNotFoundProblem: components["schemas"]["ProblemResponse"] & {
             /**
              * @description stable code of the error
              * @example factor.not_found
@@ -6677,7 +6683,7 @@ export interface components {
             code?: "webhook.disabled";
         };
         /** @description Problem with the code `page.cursor_invalid` or `request.invalid` or `request.malformed_json` */
-        EnableWebhookPageCursorInvalidProblem: components["schemas"]["ProblemResponse"] & {
+        EnableWebhookBadRequestProblem: components["schemas"]["ProblemResponse"] & {
             /**
              * @description stable code of the error
              * @example page.cursor_invalid
@@ -6686,7 +6692,7 @@ export interface components {
             code?: "page.cursor_invalid" | "request.invalid" | "request.malformed_json";
         };
         /** @description Problem with the code `page.cursor_invalid` or `request.invalid` or `request.malformed_json` */
-        ReplayWebhookPageCursorInvalidProblem: components["schemas"]["ProblemResponse"] & {
+        ReplayWebhookBadRequestProblem: components["schemas"]["ProblemResponse"] & {
             /**
              * @description stable code of the error
              * @example page.cursor_invalid
@@ -6695,7 +6701,7 @@ export interface components {
             code?: "page.cursor_invalid" | "request.invalid" | "request.malformed_json";
         };
         /** @description Problem with the code `delivery.not_found` or `webhook.not_found` or `request.not_found` */
-        DeliveryNotFoundOrWebhookNotFoundProblem: components["schemas"]["ProblemResponse"] & {
+        RetryDeliveryNotFoundProblem: components["schemas"]["ProblemResponse"] & {
             /**
              * @description stable code of the error
              * @example delivery.not_found
@@ -6760,12 +6766,12 @@ export interface components {
     };
     responses: {
         /** @description `page.cursor_invalid`: The cursor is not valid; `page.too_deep`: The page is too deep; `request.invalid`: The request is not valid */
-        PageCursorInvalidOrPageTooDeep: {
+        PageInvalid: {
             headers: {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["PageCursorInvalidOrPageTooDeepProblem"];
+                "application/problem+json": components["schemas"]["PageInvalidProblem"];
             };
         };
         /** @description `auth.key_invalid`: The API key is not valid; `auth.token_invalid`: The token is not valid; `auth.token_missing`: A token is required */
@@ -6917,12 +6923,12 @@ export interface components {
             };
         };
         /** @description `role.in_use`: The role is in use; `user.last_administrator`: The last administrator is protected */
-        RoleInUseOrUserLastAdministrator: {
+        ChangeRoleConflict: {
             headers: {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["RoleInUseOrUserLastAdministratorProblem"];
+                "application/problem+json": components["schemas"]["ChangeRoleConflictProblem"];
             };
         };
         /** @description `role.version_mismatch`: The role has changed */
@@ -6980,22 +6986,22 @@ export interface components {
             };
         };
         /** @description `bulk.filter_required`: A filter is required; `bulk.too_many`: Too many matching users; `request.invalid`: The request is not valid; `request.malformed_json`: The body is not valid JSON */
-        BulkFilterRequiredOrBulkTooMany: {
+        BulkInvalid: {
             headers: {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["BulkFilterRequiredOrBulkTooManyProblem"];
+                "application/problem+json": components["schemas"]["BulkInvalidProblem"];
             };
         };
         /** @description `bulk.expected_mismatch`: Unexpected number of users; `bulk.set_changed`: The matching users changed since the preview; `idempotency.in_progress`: The first request is still running; `operation.overlaps`: Conflicts with a running operation */
-        BulkExpectedMismatchOrBulkSetChangedOrIdempotencyInProgressOrOperationOverlaps: {
+        BulkConflict: {
             headers: {
                 "Retry-After": components["headers"]["RetryAfter"];
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["BulkExpectedMismatchOrBulkSetChangedOrIdempotencyInProgressOrOperationOverlapsProblem"];
+                "application/problem+json": components["schemas"]["BulkConflictProblem"];
             };
         };
         /** @description `idempotency.key_reused`: Idempotency key already used */
@@ -7008,12 +7014,12 @@ export interface components {
             };
         };
         /** @description `operation.not_undoable`: The operation cannot be undone; `operation.overlaps`: Conflicts with a running operation */
-        OperationNotUndoableOrOperationOverlaps: {
+        UndoOperationConflict: {
             headers: {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["OperationNotUndoableOrOperationOverlapsProblem"];
+                "application/problem+json": components["schemas"]["UndoOperationConflictProblem"];
             };
         };
         /** @description `service.overloaded`: The service is overloaded; `service.database_unavailable`: The database is unavailable */
@@ -7027,13 +7033,13 @@ export interface components {
             };
         };
         /** @description `auth.reauthentication_required`: A recent authentication is required */
-        DownloadExportAuthReauthenticationRequired: {
+        DownloadExportUnauthorized: {
             headers: {
                 "WWW-Authenticate": components["headers"]["WWWAuthenticate"];
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["DownloadExportAuthReauthenticationRequiredProblem"];
+                "application/problem+json": components["schemas"]["DownloadExportUnauthorizedProblem"];
             };
         };
         /** @description `access.denied`: Access denied */
@@ -7065,13 +7071,13 @@ export interface components {
             };
         };
         /** @description `idempotency.in_progress`: The first request is still running; `user.email_taken`: E-mail address already in use; `user.name_taken`: User name already in use */
-        IdempotencyInProgressOrUserEmailTakenOrUserNameTaken: {
+        CreateUserConflict: {
             headers: {
                 "Retry-After": components["headers"]["RetryAfter"];
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["IdempotencyInProgressOrUserEmailTakenOrUserNameTakenProblem"];
+                "application/problem+json": components["schemas"]["CreateUserConflictProblem"];
             };
         };
         /** @description `user.not_found`: User not found; `request.not_found`: Not found */
@@ -7084,21 +7090,21 @@ export interface components {
             };
         };
         /** @description `access.grant_exceeds_own`: Exceeds your own permissions; `access.protected_user`: The user is protected; `user.self_protected`: Not allowed on your own user; `access.denied`: Access denied; `auth.password_change_required`: Password change required; `auth.second_factor_enrollment_required`: Second factor must be enrolled */
-        AccessGrantExceedsOwnOrAccessProtectedUserOrUserSelfProtected: {
+        UserChangeForbidden: {
             headers: {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["AccessGrantExceedsOwnOrAccessProtectedUserOrUserSelfProtectedProblem"];
+                "application/problem+json": components["schemas"]["UserChangeForbiddenProblem"];
             };
         };
         /** @description `user.email_taken`: E-mail address already in use; `user.last_administrator`: The last administrator is protected; `user.name_taken`: User name already in use; `user.no_password`: The user has no password */
-        UserEmailTakenOrUserLastAdministratorOrUserNameTakenOrUserNoPassword: {
+        ChangeUserConflict: {
             headers: {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["UserEmailTakenOrUserLastAdministratorOrUserNameTakenOrUserNoPasswordProblem"];
+                "application/problem+json": components["schemas"]["ChangeUserConflictProblem"];
             };
         };
         /** @description `user.version_mismatch`: The user has changed */
@@ -7111,12 +7117,12 @@ export interface components {
             };
         };
         /** @description `access.protected_user`: The user is protected; `user.self_protected`: Not allowed on your own user; `access.denied`: Access denied; `auth.password_change_required`: Password change required; `auth.second_factor_enrollment_required`: Second factor must be enrolled */
-        AccessProtectedUserOrUserSelfProtected: {
+        UserProtected: {
             headers: {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["AccessProtectedUserOrUserSelfProtectedProblem"];
+                "application/problem+json": components["schemas"]["UserProtectedProblem"];
             };
         };
         /** @description `user.last_administrator`: The last administrator is protected */
@@ -7129,12 +7135,12 @@ export interface components {
             };
         };
         /** @description `user.email_taken`: E-mail address already in use; `user.name_taken`: User name already in use */
-        UserEmailTakenOrUserNameTaken: {
+        RestoreUserConflict: {
             headers: {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["UserEmailTakenOrUserNameTakenProblem"];
+                "application/problem+json": components["schemas"]["RestoreUserConflictProblem"];
             };
         };
         /** @description `auth.scope_exceeded`: Exceeds the limits of the login; `request.invalid`: The request is not valid; `request.malformed_json`: The body is not valid JSON */
@@ -7147,22 +7153,22 @@ export interface components {
             };
         };
         /** @description `auth.invalid_credentials`: Wrong login or password; `auth.second_factor_required`: A second factor is required; `auth.key_invalid`: The API key is not valid */
-        AuthInvalidCredentialsOrAuthSecondFactorRequired: {
+        LoginUnauthorized: {
             headers: {
                 "WWW-Authenticate": components["headers"]["WWWAuthenticate"];
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["AuthInvalidCredentialsOrAuthSecondFactorRequiredProblem"];
+                "application/problem+json": components["schemas"]["LoginUnauthorizedProblem"];
             };
         };
         /** @description `auth.cross_origin`: Cookie transport not allowed; `auth.ip_not_allowed`: IP address not allowed; `access.denied`: Access denied */
-        AuthCrossOriginOrAuthIpNotAllowed: {
+        LoginRefused: {
             headers: {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["AuthCrossOriginOrAuthIpNotAllowedProblem"];
+                "application/problem+json": components["schemas"]["LoginRefusedProblem"];
             };
         };
         /** @description `auth.too_many_attempts`: Too many attempts; `request.rate_limited`: Too many requests */
@@ -7195,12 +7201,12 @@ export interface components {
             };
         };
         /** @description `auth.cross_origin`: Cookie transport not allowed */
-        LogoutAuthCrossOrigin: {
+        LogoutForbidden: {
             headers: {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["LogoutAuthCrossOriginProblem"];
+                "application/problem+json": components["schemas"]["LogoutForbiddenProblem"];
             };
         };
         /** @description `auth.wrong_current_password`: The current password is wrong; `request.invalid`: The request is not valid; `request.malformed_json`: The body is not valid JSON */
@@ -7213,13 +7219,13 @@ export interface components {
             };
         };
         /** @description `auth.challenge_invalid`: The challenge is no longer valid; `auth.invalid_second_factor`: Wrong code; `auth.passkey_unknown`: The passkey is not known; `auth.key_invalid`: The API key is not valid; `auth.token_invalid`: The token is not valid; `auth.token_missing`: A token is required */
-        AuthChallengeInvalidOrAuthInvalidSecondFactorOrAuthPasskeyUnknown: {
+        ReauthenticateUnauthorized: {
             headers: {
                 "WWW-Authenticate": components["headers"]["WWWAuthenticate"];
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["AuthChallengeInvalidOrAuthInvalidSecondFactorOrAuthPasskeyUnknownProblem"];
+                "application/problem+json": components["schemas"]["ReauthenticateUnauthorizedProblem"];
             };
         };
         /** @description `request.not_found`: Not found */
@@ -7232,13 +7238,13 @@ export interface components {
             };
         };
         /** @description `auth.challenge_invalid`: The challenge is no longer valid; `auth.invalid_second_factor`: Wrong code; `auth.passkey_unknown`: The passkey is not known; `auth.key_invalid`: The API key is not valid */
-        CompleteLoginAuthChallengeInvalidOrAuthInvalidSecondFactorOrAuthPasskeyUnknown: {
+        CompleteLoginUnauthorized: {
             headers: {
                 "WWW-Authenticate": components["headers"]["WWWAuthenticate"];
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["CompleteLoginAuthChallengeInvalidOrAuthInvalidSecondFactorOrAuthPasskeyUnknownProblem"];
+                "application/problem+json": components["schemas"]["CompleteLoginUnauthorizedProblem"];
             };
         };
         /** @description `auth.challenge_invalid`: The challenge is no longer valid; `auth.key_invalid`: The API key is not valid */
@@ -7262,13 +7268,13 @@ export interface components {
             };
         };
         /** @description `auth.challenge_invalid`: The challenge is no longer valid; `auth.passkey_unknown`: The passkey is not known; `auth.key_invalid`: The API key is not valid */
-        AuthChallengeInvalidOrAuthPasskeyUnknown: {
+        LoginWithPasskeyUnauthorized: {
             headers: {
                 "WWW-Authenticate": components["headers"]["WWWAuthenticate"];
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["AuthChallengeInvalidOrAuthPasskeyUnknownProblem"];
+                "application/problem+json": components["schemas"]["LoginWithPasskeyUnauthorizedProblem"];
             };
         };
         /** @description `auth.mail_code_required`: Code from the mail required; `access.denied`: Access denied; `auth.password_change_required`: Password change required; `auth.second_factor_enrollment_required`: Second factor must be enrolled */
@@ -7299,21 +7305,21 @@ export interface components {
             };
         };
         /** @description `factor.not_found`: Second factor not found; `request.not_found`: Not found */
-        RenameFactorFactorNotFound: {
+        RenameFactorNotFound: {
             headers: {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["RenameFactorFactorNotFoundProblem"];
+                "application/problem+json": components["schemas"]["RenameFactorNotFoundProblem"];
             };
         };
         /** @description `factor.not_found`: Second factor not found; `request.not_found`: Not found */
-        RemoveFactorFactorNotFound: {
+        RemoveFactorNotFound: {
             headers: {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["RemoveFactorFactorNotFoundProblem"];
+                "application/problem+json": components["schemas"]["RemoveFactorNotFoundProblem"];
             };
         };
         /** @description `factor.required`: Last second factor cannot be removed */
@@ -7326,21 +7332,21 @@ export interface components {
             };
         };
         /** @description `factor.already_enrolled`: Passkey already enrolled; `factor.too_many`: Too many second factors */
-        FactorAlreadyEnrolledOrFactorTooMany: {
+        AddPasskeyConflict: {
             headers: {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["FactorAlreadyEnrolledOrFactorTooManyProblem"];
+                "application/problem+json": components["schemas"]["AddPasskeyConflictProblem"];
             };
         };
         /** @description `factor.not_found`: Second factor not found; `user.not_found`: User not found; `request.not_found`: Not found */
-        FactorNotFoundOrUserNotFound: {
+        RemoveUserFactorNotFound: {
             headers: {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["FactorNotFoundOrUserNotFoundProblem"];
+                "application/problem+json": components["schemas"]["RemoveUserFactorNotFoundProblem"];
             };
         };
         /** @description `webhook.too_many`: Too many webhooks */
@@ -7371,30 +7377,30 @@ export interface components {
             };
         };
         /** @description `page.cursor_invalid`: The cursor is not valid; `request.invalid`: The request is not valid; `request.malformed_json`: The body is not valid JSON */
-        EnableWebhookPageCursorInvalid: {
+        EnableWebhookBadRequest: {
             headers: {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["EnableWebhookPageCursorInvalidProblem"];
+                "application/problem+json": components["schemas"]["EnableWebhookBadRequestProblem"];
             };
         };
         /** @description `page.cursor_invalid`: The cursor is not valid; `request.invalid`: The request is not valid; `request.malformed_json`: The body is not valid JSON */
-        ReplayWebhookPageCursorInvalid: {
+        ReplayWebhookBadRequest: {
             headers: {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["ReplayWebhookPageCursorInvalidProblem"];
+                "application/problem+json": components["schemas"]["ReplayWebhookBadRequestProblem"];
             };
         };
         /** @description `delivery.not_found`: Delivery not found; `webhook.not_found`: Webhook not found; `request.not_found`: Not found */
-        DeliveryNotFoundOrWebhookNotFound: {
+        RetryDeliveryNotFound: {
             headers: {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["DeliveryNotFoundOrWebhookNotFoundProblem"];
+                "application/problem+json": components["schemas"]["RetryDeliveryNotFoundProblem"];
             };
         };
         /** @description `reset.token_invalid`: The link is no longer valid; `request.not_found`: Not found */
@@ -7545,6 +7551,50 @@ export interface components {
          *     ]
          */
         SessionFilterUserTypeIn: components["schemas"]["UserType"][];
+        /**
+         * @description Login name of the user: equals
+         * @example ada
+         */
+        SessionFilterName: string;
+        /**
+         * @description Login name of the user: does not equal; matches null too
+         * @example ada
+         */
+        SessionFilterNameNe: string;
+        /**
+         * @description Login name of the user: is one of up to 500 different values, separated by commas
+         * @example [
+         *       "ada"
+         *     ]
+         */
+        SessionFilterNameIn: string[];
+        /**
+         * @description Login name of the user: contains, ignoring case; at least 3 characters
+         * @example ada
+         */
+        SessionFilterNameLike: string;
+        /**
+         * @description E-mail address of the user: equals
+         * @example ada@example.com
+         */
+        SessionFilterEmail: string;
+        /**
+         * @description E-mail address of the user: does not equal; matches null too
+         * @example ada@example.com
+         */
+        SessionFilterEmailNe: string;
+        /**
+         * @description E-mail address of the user: is one of up to 500 different values, separated by commas
+         * @example [
+         *       "ada@example.com"
+         *     ]
+         */
+        SessionFilterEmailIn: string[];
+        /**
+         * @description E-mail address of the user: contains, ignoring case; at least 3 characters
+         * @example ada@example.com
+         */
+        SessionFilterEmailLike: string;
         /**
          * @description Carrier of the user: equals
          * @example acme
@@ -8142,17 +8192,17 @@ export interface components {
          */
         UserFilterRoleIn: string[];
         /**
-         * @description Seen within 5 minutes: equals
+         * @description Seen within 5 minutes in a session that has not ended: equals
          * @example true
          */
         UserFilterOnline: boolean;
         /**
-         * @description Seen within 5 minutes: does not equal; matches null too
+         * @description Seen within 5 minutes in a session that has not ended: does not equal; matches null too
          * @example true
          */
         UserFilterOnlineNe: boolean;
         /**
-         * @description Seen within 5 minutes: is one of up to 500 different values, separated by commas
+         * @description Seen within 5 minutes in a session that has not ended: is one of up to 500 different values, separated by commas
          * @example [
          *       true
          *     ]
@@ -8863,7 +8913,7 @@ export interface operations {
                     "application/json": components["schemas"]["AuditListResponse"];
                 };
             };
-            400: components["responses"]["PageCursorInvalidOrPageTooDeep"];
+            400: components["responses"]["PageInvalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             429: components["responses"]["RequestRateLimited"];
@@ -9165,7 +9215,7 @@ export interface operations {
             401: components["responses"]["AuthReauthenticationRequired"];
             403: components["responses"]["AccessGrantExceedsOwn"];
             404: components["responses"]["RoleNotFound"];
-            409: components["responses"]["RoleInUseOrUserLastAdministrator"];
+            409: components["responses"]["ChangeRoleConflict"];
             412: components["responses"]["RoleVersionMismatch"];
             413: components["responses"]["RequestTooLarge"];
             415: components["responses"]["RequestUnsupportedMediaType"];
@@ -9259,6 +9309,50 @@ export interface operations {
                  *     ]
                  */
                 user_type_in?: components["parameters"]["SessionFilterUserTypeIn"];
+                /**
+                 * @description Login name of the user: equals
+                 * @example ada
+                 */
+                name?: components["parameters"]["SessionFilterName"];
+                /**
+                 * @description Login name of the user: does not equal; matches null too
+                 * @example ada
+                 */
+                name_ne?: components["parameters"]["SessionFilterNameNe"];
+                /**
+                 * @description Login name of the user: is one of up to 500 different values, separated by commas
+                 * @example [
+                 *       "ada"
+                 *     ]
+                 */
+                name_in?: components["parameters"]["SessionFilterNameIn"];
+                /**
+                 * @description Login name of the user: contains, ignoring case; at least 3 characters
+                 * @example ada
+                 */
+                name_like?: components["parameters"]["SessionFilterNameLike"];
+                /**
+                 * @description E-mail address of the user: equals
+                 * @example ada@example.com
+                 */
+                email?: components["parameters"]["SessionFilterEmail"];
+                /**
+                 * @description E-mail address of the user: does not equal; matches null too
+                 * @example ada@example.com
+                 */
+                email_ne?: components["parameters"]["SessionFilterEmailNe"];
+                /**
+                 * @description E-mail address of the user: is one of up to 500 different values, separated by commas
+                 * @example [
+                 *       "ada@example.com"
+                 *     ]
+                 */
+                email_in?: components["parameters"]["SessionFilterEmailIn"];
+                /**
+                 * @description E-mail address of the user: contains, ignoring case; at least 3 characters
+                 * @example ada@example.com
+                 */
+                email_like?: components["parameters"]["SessionFilterEmailLike"];
                 /**
                  * @description Carrier of the user: equals
                  * @example acme
@@ -9518,7 +9612,7 @@ export interface operations {
                     "application/json": components["schemas"]["SessionListResponse"];
                 };
             };
-            400: components["responses"]["PageCursorInvalidOrPageTooDeep"];
+            400: components["responses"]["PageInvalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             429: components["responses"]["RequestRateLimited"];
@@ -9581,6 +9675,50 @@ export interface operations {
                  *     ]
                  */
                 user_type_in?: components["parameters"]["SessionFilterUserTypeIn"];
+                /**
+                 * @description Login name of the user: equals
+                 * @example ada
+                 */
+                name?: components["parameters"]["SessionFilterName"];
+                /**
+                 * @description Login name of the user: does not equal; matches null too
+                 * @example ada
+                 */
+                name_ne?: components["parameters"]["SessionFilterNameNe"];
+                /**
+                 * @description Login name of the user: is one of up to 500 different values, separated by commas
+                 * @example [
+                 *       "ada"
+                 *     ]
+                 */
+                name_in?: components["parameters"]["SessionFilterNameIn"];
+                /**
+                 * @description Login name of the user: contains, ignoring case; at least 3 characters
+                 * @example ada
+                 */
+                name_like?: components["parameters"]["SessionFilterNameLike"];
+                /**
+                 * @description E-mail address of the user: equals
+                 * @example ada@example.com
+                 */
+                email?: components["parameters"]["SessionFilterEmail"];
+                /**
+                 * @description E-mail address of the user: does not equal; matches null too
+                 * @example ada@example.com
+                 */
+                email_ne?: components["parameters"]["SessionFilterEmailNe"];
+                /**
+                 * @description E-mail address of the user: is one of up to 500 different values, separated by commas
+                 * @example [
+                 *       "ada@example.com"
+                 *     ]
+                 */
+                email_in?: components["parameters"]["SessionFilterEmailIn"];
+                /**
+                 * @description E-mail address of the user: contains, ignoring case; at least 3 characters
+                 * @example ada@example.com
+                 */
+                email_like?: components["parameters"]["SessionFilterEmailLike"];
                 /**
                  * @description Carrier of the user: equals
                  * @example acme
@@ -10313,7 +10451,7 @@ export interface operations {
                     "application/json": components["schemas"]["KeyListResponse"];
                 };
             };
-            400: components["responses"]["PageCursorInvalidOrPageTooDeep"];
+            400: components["responses"]["PageInvalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             429: components["responses"]["RequestRateLimited"];
@@ -10625,7 +10763,7 @@ export interface operations {
                     "application/json": components["schemas"]["OperationListResponse"];
                 };
             };
-            400: components["responses"]["PageCursorInvalidOrPageTooDeep"];
+            400: components["responses"]["PageInvalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             429: components["responses"]["RequestRateLimited"];
@@ -11041,17 +11179,17 @@ export interface operations {
                  */
                 role_in?: components["parameters"]["UserFilterRoleIn"];
                 /**
-                 * @description Seen within 5 minutes: equals
+                 * @description Seen within 5 minutes in a session that has not ended: equals
                  * @example true
                  */
                 online?: components["parameters"]["UserFilterOnline"];
                 /**
-                 * @description Seen within 5 minutes: does not equal; matches null too
+                 * @description Seen within 5 minutes in a session that has not ended: does not equal; matches null too
                  * @example true
                  */
                 online_ne?: components["parameters"]["UserFilterOnlineNe"];
                 /**
-                 * @description Seen within 5 minutes: is one of up to 500 different values, separated by commas
+                 * @description Seen within 5 minutes in a session that has not ended: is one of up to 500 different values, separated by commas
                  * @example [
                  *       true
                  *     ]
@@ -11410,10 +11548,10 @@ export interface operations {
                     "application/json": components["schemas"]["BulkResponse"];
                 };
             };
-            400: components["responses"]["BulkFilterRequiredOrBulkTooMany"];
+            400: components["responses"]["BulkInvalid"];
             401: components["responses"]["AuthReauthenticationRequired"];
             403: components["responses"]["Forbidden"];
-            409: components["responses"]["BulkExpectedMismatchOrBulkSetChangedOrIdempotencyInProgressOrOperationOverlaps"];
+            409: components["responses"]["BulkConflict"];
             413: components["responses"]["RequestTooLarge"];
             415: components["responses"]["RequestUnsupportedMediaType"];
             422: components["responses"]["IdempotencyKeyReused"];
@@ -11760,17 +11898,17 @@ export interface operations {
                  */
                 role_in?: components["parameters"]["UserFilterRoleIn"];
                 /**
-                 * @description Seen within 5 minutes: equals
+                 * @description Seen within 5 minutes in a session that has not ended: equals
                  * @example true
                  */
                 online?: components["parameters"]["UserFilterOnline"];
                 /**
-                 * @description Seen within 5 minutes: does not equal; matches null too
+                 * @description Seen within 5 minutes in a session that has not ended: does not equal; matches null too
                  * @example true
                  */
                 online_ne?: components["parameters"]["UserFilterOnlineNe"];
                 /**
-                 * @description Seen within 5 minutes: is one of up to 500 different values, separated by commas
+                 * @description Seen within 5 minutes in a session that has not ended: is one of up to 500 different values, separated by commas
                  * @example [
                  *       true
                  *     ]
@@ -12138,10 +12276,10 @@ export interface operations {
                     "application/json": components["schemas"]["BulkResponse"];
                 };
             };
-            400: components["responses"]["BulkFilterRequiredOrBulkTooMany"];
+            400: components["responses"]["BulkInvalid"];
             401: components["responses"]["AuthReauthenticationRequired"];
             403: components["responses"]["AccessGrantExceedsOwn"];
-            409: components["responses"]["BulkExpectedMismatchOrBulkSetChangedOrIdempotencyInProgressOrOperationOverlaps"];
+            409: components["responses"]["BulkConflict"];
             413: components["responses"]["RequestTooLarge"];
             415: components["responses"]["RequestUnsupportedMediaType"];
             422: components["responses"]["IdempotencyKeyReused"];
@@ -12181,7 +12319,7 @@ export interface operations {
             401: components["responses"]["AuthReauthenticationRequired"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["OperationNotFound"];
-            409: components["responses"]["OperationNotUndoableOrOperationOverlaps"];
+            409: components["responses"]["UndoOperationConflict"];
             413: components["responses"]["RequestTooLarge"];
             415: components["responses"]["RequestUnsupportedMediaType"];
             429: components["responses"]["RequestRateLimited"];
@@ -12517,17 +12655,17 @@ export interface operations {
                  */
                 role_in?: components["parameters"]["UserFilterRoleIn"];
                 /**
-                 * @description Seen within 5 minutes: equals
+                 * @description Seen within 5 minutes in a session that has not ended: equals
                  * @example true
                  */
                 online?: components["parameters"]["UserFilterOnline"];
                 /**
-                 * @description Seen within 5 minutes: does not equal; matches null too
+                 * @description Seen within 5 minutes in a session that has not ended: does not equal; matches null too
                  * @example true
                  */
                 online_ne?: components["parameters"]["UserFilterOnlineNe"];
                 /**
-                 * @description Seen within 5 minutes: is one of up to 500 different values, separated by commas
+                 * @description Seen within 5 minutes in a session that has not ended: is one of up to 500 different values, separated by commas
                  * @example [
                  *       true
                  *     ]
@@ -13210,17 +13348,17 @@ export interface operations {
                  */
                 role_in?: components["parameters"]["UserFilterRoleIn"];
                 /**
-                 * @description Seen within 5 minutes: equals
+                 * @description Seen within 5 minutes in a session that has not ended: equals
                  * @example true
                  */
                 online?: components["parameters"]["UserFilterOnline"];
                 /**
-                 * @description Seen within 5 minutes: does not equal; matches null too
+                 * @description Seen within 5 minutes in a session that has not ended: does not equal; matches null too
                  * @example true
                  */
                 online_ne?: components["parameters"]["UserFilterOnlineNe"];
                 /**
-                 * @description Seen within 5 minutes: is one of up to 500 different values, separated by commas
+                 * @description Seen within 5 minutes in a session that has not ended: is one of up to 500 different values, separated by commas
                  * @example [
                  *       true
                  *     ]
@@ -13603,7 +13741,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["RequestInvalid"];
-            401: components["responses"]["DownloadExportAuthReauthenticationRequired"];
+            401: components["responses"]["DownloadExportUnauthorized"];
             403: components["responses"]["AccessDenied"];
             404: components["responses"]["ExportLinkInvalid"];
             429: components["responses"]["RequestRateLimited"];
@@ -13745,7 +13883,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            400: components["responses"]["PageCursorInvalidOrPageTooDeep"];
+            400: components["responses"]["PageInvalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["OperationNotFound"];
@@ -13798,7 +13936,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["AuthReauthenticationRequired"];
             403: components["responses"]["AccessGrantExceedsOwn"];
-            409: components["responses"]["IdempotencyInProgressOrUserEmailTakenOrUserNameTaken"];
+            409: components["responses"]["CreateUserConflict"];
             413: components["responses"]["RequestTooLarge"];
             415: components["responses"]["RequestUnsupportedMediaType"];
             422: components["responses"]["IdempotencyKeyReused"];
@@ -14160,17 +14298,17 @@ export interface operations {
                  */
                 role_in?: components["parameters"]["UserFilterRoleIn"];
                 /**
-                 * @description Seen within 5 minutes: equals
+                 * @description Seen within 5 minutes in a session that has not ended: equals
                  * @example true
                  */
                 online?: components["parameters"]["UserFilterOnline"];
                 /**
-                 * @description Seen within 5 minutes: does not equal; matches null too
+                 * @description Seen within 5 minutes in a session that has not ended: does not equal; matches null too
                  * @example true
                  */
                 online_ne?: components["parameters"]["UserFilterOnlineNe"];
                 /**
-                 * @description Seen within 5 minutes: is one of up to 500 different values, separated by commas
+                 * @description Seen within 5 minutes in a session that has not ended: is one of up to 500 different values, separated by commas
                  * @example [
                  *       true
                  *     ]
@@ -14551,7 +14689,7 @@ export interface operations {
                     "application/json": components["schemas"]["UserListResponse"];
                 };
             };
-            400: components["responses"]["PageCursorInvalidOrPageTooDeep"];
+            400: components["responses"]["PageInvalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             429: components["responses"]["RequestRateLimited"];
@@ -14632,7 +14770,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["AuthReauthenticationRequired"];
-            403: components["responses"]["AccessProtectedUserOrUserSelfProtected"];
+            403: components["responses"]["UserProtected"];
             404: components["responses"]["UserNotFound"];
             409: components["responses"]["UserLastAdministrator"];
             412: components["responses"]["UserVersionMismatch"];
@@ -14687,9 +14825,9 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["AuthReauthenticationRequired"];
-            403: components["responses"]["AccessGrantExceedsOwnOrAccessProtectedUserOrUserSelfProtected"];
+            403: components["responses"]["UserChangeForbidden"];
             404: components["responses"]["UserNotFound"];
-            409: components["responses"]["UserEmailTakenOrUserLastAdministratorOrUserNameTakenOrUserNoPassword"];
+            409: components["responses"]["ChangeUserConflict"];
             412: components["responses"]["UserVersionMismatch"];
             413: components["responses"]["RequestTooLarge"];
             415: components["responses"]["RequestUnsupportedMediaType"];
@@ -14727,9 +14865,9 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["AuthReauthenticationRequired"];
-            403: components["responses"]["AccessProtectedUserOrUserSelfProtected"];
+            403: components["responses"]["UserProtected"];
             404: components["responses"]["UserNotFound"];
-            409: components["responses"]["UserEmailTakenOrUserNameTaken"];
+            409: components["responses"]["RestoreUserConflict"];
             413: components["responses"]["RequestTooLarge"];
             415: components["responses"]["RequestUnsupportedMediaType"];
             429: components["responses"]["RequestRateLimited"];
@@ -14843,7 +14981,7 @@ export interface operations {
                     "application/json": components["schemas"]["CarrierListResponse"];
                 };
             };
-            400: components["responses"]["PageCursorInvalidOrPageTooDeep"];
+            400: components["responses"]["PageInvalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             429: components["responses"]["RequestRateLimited"];
@@ -14892,8 +15030,8 @@ export interface operations {
                 };
             };
             400: components["responses"]["AuthScopeExceeded"];
-            401: components["responses"]["AuthInvalidCredentialsOrAuthSecondFactorRequired"];
-            403: components["responses"]["AuthCrossOriginOrAuthIpNotAllowed"];
+            401: components["responses"]["LoginUnauthorized"];
+            403: components["responses"]["LoginRefused"];
             413: components["responses"]["RequestTooLarge"];
             415: components["responses"]["RequestUnsupportedMediaType"];
             429: components["responses"]["AuthTooManyAttempts"];
@@ -14970,7 +15108,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["LogoutUnauthorized"];
-            403: components["responses"]["LogoutAuthCrossOrigin"];
+            403: components["responses"]["LogoutForbidden"];
             413: components["responses"]["RequestTooLarge"];
             415: components["responses"]["RequestUnsupportedMediaType"];
             429: components["responses"]["RequestRateLimited"];
@@ -15187,7 +15325,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["AuthWrongCurrentPassword"];
-            401: components["responses"]["AuthChallengeInvalidOrAuthInvalidSecondFactorOrAuthPasskeyUnknown"];
+            401: components["responses"]["ReauthenticateUnauthorized"];
             403: components["responses"]["Forbidden"];
             413: components["responses"]["RequestTooLarge"];
             415: components["responses"]["RequestUnsupportedMediaType"];
@@ -15267,7 +15405,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["AuthScopeExceeded"];
-            401: components["responses"]["CompleteLoginAuthChallengeInvalidOrAuthInvalidSecondFactorOrAuthPasskeyUnknown"];
+            401: components["responses"]["CompleteLoginUnauthorized"];
             403: components["responses"]["AuthCrossOrigin"];
             413: components["responses"]["RequestTooLarge"];
             415: components["responses"]["RequestUnsupportedMediaType"];
@@ -15419,8 +15557,8 @@ export interface operations {
                 };
             };
             400: components["responses"]["AuthScopeExceeded"];
-            401: components["responses"]["AuthChallengeInvalidOrAuthPasskeyUnknown"];
-            403: components["responses"]["AuthCrossOriginOrAuthIpNotAllowed"];
+            401: components["responses"]["LoginWithPasskeyUnauthorized"];
+            403: components["responses"]["LoginRefused"];
             404: components["responses"]["RequestNotFound"];
             413: components["responses"]["RequestTooLarge"];
             415: components["responses"]["RequestUnsupportedMediaType"];
@@ -15645,7 +15783,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["AuthReauthenticationRequired"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["RemoveFactorFactorNotFound"];
+            404: components["responses"]["RemoveFactorNotFound"];
             409: components["responses"]["FactorRequired"];
             413: components["responses"]["RequestTooLarge"];
             415: components["responses"]["RequestUnsupportedMediaType"];
@@ -15691,7 +15829,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["RenameFactorFactorNotFound"];
+            404: components["responses"]["RenameFactorNotFound"];
             413: components["responses"]["RequestTooLarge"];
             415: components["responses"]["RequestUnsupportedMediaType"];
             429: components["responses"]["RequestRateLimited"];
@@ -15780,7 +15918,7 @@ export interface operations {
             401: components["responses"]["AuthReauthenticationRequired"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["RequestNotFound"];
-            409: components["responses"]["FactorAlreadyEnrolledOrFactorTooMany"];
+            409: components["responses"]["AddPasskeyConflict"];
             413: components["responses"]["RequestTooLarge"];
             415: components["responses"]["RequestUnsupportedMediaType"];
             429: components["responses"]["RequestRateLimited"];
@@ -15847,7 +15985,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["AuthReauthenticationRequired"];
-            403: components["responses"]["AccessProtectedUserOrUserSelfProtected"];
+            403: components["responses"]["UserProtected"];
             404: components["responses"]["UserNotFound"];
             413: components["responses"]["RequestTooLarge"];
             415: components["responses"]["RequestUnsupportedMediaType"];
@@ -15886,8 +16024,8 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["AuthReauthenticationRequired"];
-            403: components["responses"]["AccessProtectedUserOrUserSelfProtected"];
-            404: components["responses"]["FactorNotFoundOrUserNotFound"];
+            403: components["responses"]["UserProtected"];
+            404: components["responses"]["RemoveUserFactorNotFound"];
             413: components["responses"]["RequestTooLarge"];
             415: components["responses"]["RequestUnsupportedMediaType"];
             429: components["responses"]["RequestRateLimited"];
@@ -15920,7 +16058,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["AccessProtectedUserOrUserSelfProtected"];
+            403: components["responses"]["UserProtected"];
             404: components["responses"]["UserNotFound"];
             413: components["responses"]["RequestTooLarge"];
             415: components["responses"]["RequestUnsupportedMediaType"];
@@ -15967,7 +16105,7 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["AuthReauthenticationRequired"];
-            403: components["responses"]["AccessGrantExceedsOwnOrAccessProtectedUserOrUserSelfProtected"];
+            403: components["responses"]["UserChangeForbidden"];
             404: components["responses"]["UserNotFound"];
             409: components["responses"]["UserLastAdministrator"];
             413: components["responses"]["RequestTooLarge"];
@@ -16176,7 +16314,7 @@ export interface operations {
                     "application/json": components["schemas"]["WebhookListResponse"];
                 };
             };
-            400: components["responses"]["PageCursorInvalidOrPageTooDeep"];
+            400: components["responses"]["PageInvalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             429: components["responses"]["RequestRateLimited"];
@@ -16400,7 +16538,7 @@ export interface operations {
                     "application/json": components["schemas"]["WebhookResponse"];
                 };
             };
-            400: components["responses"]["EnableWebhookPageCursorInvalid"];
+            400: components["responses"]["EnableWebhookBadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["WebhookNotFound"];
@@ -16446,7 +16584,7 @@ export interface operations {
                     "application/json": components["schemas"]["WebhookResponse"];
                 };
             };
-            400: components["responses"]["ReplayWebhookPageCursorInvalid"];
+            400: components["responses"]["ReplayWebhookBadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["WebhookNotFound"];
@@ -16712,7 +16850,7 @@ export interface operations {
                     "application/json": components["schemas"]["WebhookDeliveryListResponse"];
                 };
             };
-            400: components["responses"]["PageCursorInvalidOrPageTooDeep"];
+            400: components["responses"]["PageInvalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["WebhookNotFound"];
@@ -16754,7 +16892,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["DeliveryNotFoundOrWebhookNotFound"];
+            404: components["responses"]["RetryDeliveryNotFound"];
             409: components["responses"]["WebhookDisabled"];
             413: components["responses"]["RequestTooLarge"];
             415: components["responses"]["RequestUnsupportedMediaType"];
@@ -17440,7 +17578,7 @@ export interface operations {
                     "application/json": components["schemas"]["MailListResponse"];
                 };
             };
-            400: components["responses"]["PageCursorInvalidOrPageTooDeep"];
+            400: components["responses"]["PageInvalid"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             429: components["responses"]["RequestRateLimited"];

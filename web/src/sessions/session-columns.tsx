@@ -46,7 +46,7 @@ export function useSessionColumns(
   return {
     user: {
       key: 'name',
-      title: fields.name,
+      title: fields.user_id,
       render: ({ user_id, name, carrier_id, current }) => (
         <div>
           <Group gap={6} component="span">

@@ -15,7 +15,8 @@ export const sessionsTexts: typeof en = {
   fields: {
     session_id: 'Sitzungs-ID',
     user_id: 'Benutzer',
-    name: 'Benutzer',
+    name: 'Benutzername',
+    email: 'E-Mail-Adresse',
     user_type: 'Art des Benutzers',
     carrier_id: 'Carrier',
     device: 'Gerät',

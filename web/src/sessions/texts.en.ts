@@ -13,7 +13,8 @@ export const sessionsTexts = {
   fields: {
     session_id: 'Session ID',
     user_id: 'User',
-    name: 'User',
+    name: 'User name',
+    email: 'E-mail address',
     user_type: 'User type',
     carrier_id: 'Carrier',
     device: 'Device',

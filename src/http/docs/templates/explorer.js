@@ -94,6 +94,13 @@ function keepOptionalParametersEmpty(document) {
   return document;
 }
 
+/** Appends the chapters, which are tags without operations, to the description: Swagger UI hides them. */
+function showChapters(document) {
+  const chapters = document.tags.filter((tag) => tag['x-traitTag'] === true);
+  document.info.description = [document.info, ...chapters].map(({ description }) => description).join('\n\n');
+  return document;
+}
+
 /** Adds `aria-label` to the buttons and fields of Swagger UI that have no label. */
 function nameControls(root) {
   for (const button of root.querySelectorAll('.close-modal:not([aria-label])'))
@@ -110,7 +117,7 @@ async function start() {
   const response = await fetch(root.dataset.document);
   SwaggerUIBundle({
     domNode: root,
-    spec: keepOptionalParametersEmpty(await response.json()),
+    spec: showChapters(keepOptionalParametersEmpty(await response.json())),
     plugins: [foldFilters, keepTokenInTab],
     deepLinking: true,
     displayRequestDuration: true,
