@@ -1,3 +1,4 @@
+import { execFile } from 'node:child_process';
 import { createSocket, type Socket as UdpSocket } from 'node:dgram';
 import { promises as dns } from 'node:dns';
 import { once } from 'node:events';
@@ -6,8 +7,10 @@ import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { createCertificate } from '../support/tls-proxy';
+import { until } from '../support/until';
 import { WebhookTransport } from '../../src/webhooks/webhook-transport';
 
 /** Sends one kind of answer. Endless answers end with their connection. */
@@ -61,9 +64,12 @@ const answers: Record<string, Answer> = {
 
 const requests: string[] = [];
 const queries: string[] = [];
+/** number of answers for `late.test` */
+let late = 0;
 const open = new Set<Socket>();
+let connections = 0;
 /** IPv4 and IPv6 addresses of a name: one list per query, the last list for all further queries. */
-const names: Record<string, { A?: string[][]; AAAA?: string[] } | 'silent'> = {
+const names: Record<string, { A?: string[][]; AAAA?: string[] | 'silent' } | 'silent'> = {
   'local.test': { A: [['127.0.0.1']] },
   'private.test': { A: [['10.0.0.5']] },
   'metadata.test': { A: [['169.254.169.254']] },
@@ -73,6 +79,8 @@ const names: Record<string, { A?: string[][]; AAAA?: string[] } | 'silent'> = {
   'nat64.test': { AAAA: ['0064ff9b00000000000000007f000001'] },
   'changing.test': { A: [['127.0.0.1'], ['127.0.0.2']] },
   'public.test': { A: [['93.184.216.34']] },
+  'late.test': { A: [['127.0.0.1']] },
+  'half.test': { A: [['127.0.0.1']], AAAA: 'silent' },
   'silent.test': 'silent',
 };
 const transport = new WebhookTransport({ WEBHOOK_ALLOWED_NETWORKS: ['127.0.0.1'] });
@@ -84,6 +92,7 @@ let port = 0;
 beforeAll(async () => {
   for (const host of ['127.0.0.1', '127.0.0.2']) {
     const server = createServer((socket) => {
+      connections += 1;
       open.add(socket.on('error', () => undefined).once('close', () => open.delete(socket)));
       socket.once('data', (data) => {
         requests.push(`${host} ${data.toString('latin1')}`);
@@ -234,9 +243,18 @@ it('connects to the address that was checked, although the name changes afterwar
   expect(requests[0]).toContain(`Host: changing.test:${port}\r\n`);
 });
 
+it.each(['late.test', 'half.test'])('does not connect to %s after the time limit (W5)', async (host) => {
+  const before = connections;
+  expect(await post('/secret', host, 50)).toMatchObject({ error: 'timeout' });
+  if (host === 'late.test') await until(() => late === 2);
+  expect(await post('/ok', 'local.test')).toMatchObject({ status: 200 });
+  expect(connections).toBe(before + 1);
+});
+
 describe('with TLS', () => {
   const directory = mkdtempSync(join(tmpdir(), 'carrier-identity-webhooks-'));
-  const { key, cert } = createCertificate(directory);
+  const { key, cert, certificate } = createCertificate(directory);
+  const notTrusted = { error: 'tls_failed' };
   const received: string[] = [];
   const server = createTlsServer({ key, cert }, (_request, response) => {
     received.push('request');
@@ -254,16 +272,20 @@ describe('with TLS', () => {
   });
 
   it.each(['127.0.0.1', 'local.test'])('sends nothing to %s, whose certificate is not trusted (W6)', async (host) => {
-    expect(await transport.post(`https://${host}:${tlsPort}/`, {}, 'x')).toMatchObject({ error: 'tls_failed' });
+    expect(await transport.post(`https://${host}:${tlsPort}/`, {}, 'x')).toMatchObject(notTrusted);
     expect(received).toEqual([]);
   });
 
-  it('verifies certificates although NODE_TLS_REJECT_UNAUTHORIZED turns that off (W6)', async () => {
-    process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
-    const answer = await transport.post(`https://127.0.0.1:${tlsPort}/`, {}, 'x');
-    delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
-    expect(answer).toMatchObject({ error: 'tls_failed' });
-    expect(received).toEqual([]);
+  it.each<[string, Record<string, string>, object]>([
+    ['reaches a target whose certificate the operator trusts', { NODE_EXTRA_CA_CERTS: certificate }, { status: 200 }],
+    ['verifies certificates even if Node.js is told not to', { NODE_TLS_REJECT_UNAUTHORIZED: '0' }, notTrusted],
+  ])('%s (W6)', async (_title, env, outcome) => {
+    const program = `
+      const { WebhookTransport } = require('./dist/src/webhooks/webhook-transport');
+      const transport = new WebhookTransport({ WEBHOOK_ALLOWED_NETWORKS: ['127.0.0.1'] });
+      transport.post('https://127.0.0.1:${tlsPort}/', {}, 'x').then((answer) => console.log(JSON.stringify(answer)));`;
+    const { stdout } = await promisify(execFile)(process.execPath, ['-e', program], { env });
+    expect(JSON.parse(stdout)).toMatchObject(outcome);
   });
 
   it('reports a target that does not speak TLS as tls_failed (W6)', async () => {
@@ -285,19 +307,24 @@ async function startNameServer(server: UdpSocket): Promise<string> {
     const name = labels.join('.').toLowerCase();
     queries.push(`${name} ${type}`);
     const entry = names[name];
-    if (entry === 'silent') return;
+    if (entry === 'silent' || (type === 'AAAA' && entry?.AAAA === 'silent')) return;
     const lists = entry?.A ?? [];
     const found =
       type === 'A'
         ? ((lists.length > 1 ? lists.shift() : lists[0]) ?? []).map((ip) => Buffer.from(ip.split('.').map(Number)))
-        : (entry?.AAAA ?? []).map((hex) => Buffer.from(hex, 'hex'));
+        : [...(entry?.AAAA ?? [])].map((hex) => Buffer.from(hex, 'hex'));
     const head = Buffer.from(query.subarray(0, 12));
     head.writeUInt16BE(entry === undefined ? 0x8183 : 0x8180, 2);
     head.fill(0, 6).writeUInt16BE(found.length, 6);
     const records = found.map((data) =>
       Buffer.concat([Buffer.from([0xc0, 12, 0, type === 'A' ? 1 : 28, 0, 1, 0, 0, 0, 0, 0, data.length]), data]),
     );
-    server.send(Buffer.concat([head, question, ...records]), client, address);
+    const send = () => server.send(Buffer.concat([head, question, ...records]), client, address);
+    if (name !== 'late.test') return send();
+    setTimeout(() => {
+      send();
+      late += 1;
+    }, 150);
   });
   server.bind(0, '127.0.0.1');
   await once(server, 'listening');

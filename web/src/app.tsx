@@ -64,6 +64,7 @@ const router = createBrowserRouter(
         feature('mails', async () => (await import('./mails/mails.routes')).MailsRoutes),
         feature('roles', async () => (await import('./roles/roles.routes')).RolesRoutes),
         feature('api-keys', async () => (await import('./api-keys/api-keys.routes')).ApiKeysRoutes),
+        feature('webhooks', async () => (await import('./webhooks/webhooks.routes')).WebhooksRoutes),
         feature('account', async () => (await import('./account/account.routes')).AccountRoutes),
         { path: '*', element: <NotFoundPage /> },
       ],

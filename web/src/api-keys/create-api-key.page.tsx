@@ -5,12 +5,12 @@ import { api, dataOf } from '../api/client';
 import { queryClient } from '../api/query-client';
 import { BackLink, FormActions, PageHeader, Section } from '../components/page';
 import { ProblemAlert } from '../components/problem-alert';
+import { SecretDialog } from '../components/secret-dialog';
 import { useProblemForm } from '../components/use-problem-form';
 import { PermissionPicker } from '../permissions/permission-picker';
 import { useMe } from '../session/use-me';
 import { useTexts } from '../texts/language';
 import { type Expiry, ExpiryFields, expiryTime } from './expiry-fields';
-import { NewKeyDialog } from './new-key-dialog';
 import { ScopeFields } from './scope-fields';
 import { apiKeysTexts as de } from './texts.de';
 import { apiKeysTexts as en } from './texts.en';
@@ -105,7 +105,12 @@ export function CreateApiKeyPage(): ReactNode {
           </FormActions>
         </Stack>
       </form>
-      <NewKeyDialog apiKey={key} onDone={() => void navigate('/api-keys', { replace: true })} />
+      <SecretDialog
+        value={key}
+        texts={texts.created}
+        example="Authorization: Bearer cik_…"
+        onDone={() => void navigate('/api-keys', { replace: true })}
+      />
     </Box>
   );
 }

@@ -65,14 +65,16 @@ export const apiKeysTexts: typeof en = {
   carriers: 'Carrier',
   carriersHint: 'Geben Sie die ID eines Carriers ein, und drücken Sie die Eingabetaste.',
   carriersRequired: 'Geben Sie mindestens einen Carrier ein',
-  createdTitle: 'Kopieren Sie den API-Schlüssel jetzt',
-  createdWarning:
-    'Der Schlüssel wird nur dieses eine Mal angezeigt. Bewahren Sie ihn sicher auf, zum Beispiel in einem ' +
-    'Passwortspeicher.',
-  createdUse: 'Senden Sie ihn mit jeder Anfrage:',
-  key: 'API-Schlüssel',
-  copyKey: 'Schlüssel kopieren',
-  done: 'Ich habe den Schlüssel gespeichert',
+  created: {
+    title: 'Kopieren Sie den API-Schlüssel jetzt',
+    warning:
+      'Der Schlüssel wird nur dieses eine Mal angezeigt. Bewahren Sie ihn sicher auf, zum Beispiel in einem ' +
+      'Passwortspeicher.',
+    use: 'Senden Sie ihn mit jeder Anfrage:',
+    label: 'API-Schlüssel',
+    copy: 'Schlüssel kopieren',
+    done: 'Ich habe den Schlüssel gespeichert',
+  },
   resume: 'Wieder zulassen',
   resumed: (name) => `Der API-Schlüssel ${name} ist wieder gültig.`,
   revoke: 'Schlüssel widerrufen',

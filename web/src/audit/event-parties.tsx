@@ -75,6 +75,8 @@ export function TargetText({ event, names }: { event: AuditEvent; names: Names }
       return <KindLink kind={name} id={roleOf(changes)} to={rolePath(roleOf(changes))} needs={['role:read']} whole />;
     case 'key':
       return <KindLink kind={name} id={id ?? ''} to={`/api-keys/${id}`} needs={['key:manage']} />;
+    case 'webhook':
+      return <KindLink kind={name} id={id ?? ''} to={`/webhooks/${id}`} needs={['webhook:manage']} />;
     default:
       return (
         <>

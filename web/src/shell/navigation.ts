@@ -10,6 +10,7 @@ import {
   IconUpload,
   IconUserCircle,
   IconUsers,
+  IconWebhook,
 } from '@tabler/icons-react';
 import type { ComponentType } from 'react';
 import { operationPermissions } from '../operations/permissions';
@@ -44,5 +45,6 @@ export const navigationItems: NavigationItem[] = [
   { to: '/mails', text: 'mails', icon: IconMail, permissions: ['mail:manage'] },
   { to: '/roles', text: 'roles', icon: IconShieldLock, permissions: ['role:read'] },
   { to: '/api-keys', text: 'apiKeys', icon: IconKey, permissions: ['key:manage'] },
+  { to: '/webhooks', text: 'webhooks', icon: IconWebhook, permissions: ['webhook:manage'] },
   { to: '/account', text: 'account', icon: IconUserCircle },
 ];

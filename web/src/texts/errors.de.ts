@@ -103,4 +103,5 @@ export const fieldErrorTexts: Record<string, string> = {
   'password.too_weak': 'ist zu leicht zu erraten',
   'password.breached': 'kam in einem Datenleck vor',
   'password.unchanged': 'ist das aktuelle Passwort',
+  'webhook.url_forbidden': 'muss HTTPS sein, auf Port 443 oder ab 1024, an einer öffentlichen Adresse',
 };

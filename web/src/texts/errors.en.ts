@@ -89,4 +89,5 @@ export const fieldErrorTexts: Record<string, string> = {
   'password.too_weak': 'is too easy to guess',
   'password.breached': 'appeared in a data breach',
   'password.unchanged': 'is the current password',
+  'webhook.url_forbidden': 'must be HTTPS, on port 443 or from 1024, at a public address',
 };

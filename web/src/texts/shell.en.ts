@@ -19,6 +19,7 @@ export const shellTexts = {
     sessions: 'Sessions',
     roles: 'Roles',
     apiKeys: 'API keys',
+    webhooks: 'Webhooks',
     audit: 'Audit log',
     mails: 'Unsent e-mails',
     import: 'Import users',

@@ -1,49 +1,56 @@
 import { Alert, Button, Code, Group, Modal, Stack, Text, Textarea } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
-import { CopyButton } from '../components/copy-button';
-import { useTexts } from '../texts/language';
-import classes from './new-key-dialog.module.css';
-import { apiKeysTexts as de } from './texts.de';
-import { apiKeysTexts as en } from './texts.en';
+import { CopyButton } from './copy-button';
+import classes from './secret-dialog.module.css';
+
+interface SecretDialogProps {
+  /** the secret; null closes the dialog */
+  value: string | null;
+  texts: { title: string; warning: string; label: string; copy: string; use: string; done: string };
+  /** shows how to use the secret */
+  example: string;
+  onDone: () => void;
+}
 
 /**
- * Shows a new API key. The key cannot be shown again, so only the button closes the dialog, not a
+ * Shows a new secret. The secret cannot be shown again, so only the button closes the dialog, not a
  * click beside it.
  */
-export function NewKeyDialog({ apiKey, onDone }: { apiKey: string | null; onDone: () => void }): ReactNode {
-  const texts = useTexts({ en, de });
+export function SecretDialog({ value, texts, example, onDone }: SecretDialogProps): ReactNode {
   return (
     <Modal
-      opened={apiKey !== null}
+      opened={value !== null}
       onClose={() => undefined}
       withCloseButton={false}
       closeOnEscape={false}
       closeOnClickOutside={false}
-      title={texts.createdTitle}
+      title={texts.title}
       size="lg"
     >
-      {apiKey !== null && (
+      {value !== null && (
         <Stack gap="md">
           <Alert color="yellow" variant="light" icon={<IconAlertTriangle aria-hidden />}>
-            {texts.createdWarning}
+            {texts.warning}
           </Alert>
           <Group gap="xs" align="flex-end">
             <Textarea
-              label={texts.key}
+              label={texts.label}
               autosize
-              value={apiKey}
+              value={value}
               readOnly
               onFocus={(event) => event.currentTarget.select()}
               classNames={{ root: classes.key, input: classes.value }}
             />
-            <CopyButton value={apiKey} label={texts.copyKey} isFirst />
+            <CopyButton value={value} label={texts.copy} isFirst />
           </Group>
           <div>
             <Text size="sm" mb={4}>
-              {texts.createdUse}
+              {texts.use}
             </Text>
-            <Code block>{'Authorization: Bearer cik_…'}</Code>
+            <Code block style={{ whiteSpace: 'pre-wrap' }}>
+              {example}
+            </Code>
           </div>
           <Group justify="flex-end">
             <Button variant="default" onClick={onDone}>

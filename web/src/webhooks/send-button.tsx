@@ -1,0 +1,30 @@
+import { Button, type ButtonProps } from '@mantine/core';
+import { notifications } from '@mantine/notifications';
+import { useMutation } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import { queryClient } from '../api/query-client';
+import { useTexts } from '../texts/language';
+import { useErrorTexts } from '../texts/use-error-texts';
+import { webhooksTexts as de } from './texts.de';
+import { webhooksTexts as en } from './texts.en';
+
+type SendButtonProps = Pick<ButtonProps, 'size'> & {
+  'aria-label'?: string;
+  send: () => Promise<unknown>;
+  children: string;
+};
+
+/** Requests that a webhook sends a test, or a change once more. */
+export function SendButton({ send, ...rest }: SendButtonProps): ReactNode {
+  const { done } = useTexts({ en, de });
+  const { textOf } = useErrorTexts();
+  const { isPending, mutate } = useMutation({
+    mutationFn: send,
+    onSuccess: async () => {
+      notifications.show({ message: done });
+      await queryClient.invalidateQueries({ queryKey: ['webhooks'] });
+    },
+    onError: (error) => notifications.show({ color: 'red', message: textOf(error) }),
+  });
+  return <Button variant="default" loading={isPending} onClick={() => mutate()} {...rest} />;
+}

@@ -1,0 +1,114 @@
+import { ActionIcon, Button, Menu, NativeSelect, Stack, Text } from '@mantine/core';
+import { IconDotsVertical } from '@tabler/icons-react';
+import { type ReactNode, useState } from 'react';
+import { Link, useNavigate } from 'react-router';
+import { api, dataOf } from '../api/client';
+import { queryClient } from '../api/query-client';
+import { ConfirmDialog } from '../components/confirm-dialog';
+import { SecretDialog } from '../components/secret-dialog';
+import { TimeInput } from '../components/time-input';
+import { useTexts } from '../texts/language';
+import { SendButton } from './send-button';
+import { webhooksTexts as de } from './texts.de';
+import { webhooksTexts as en } from './texts.en';
+import type { Webhook } from './use-webhook';
+import { verification } from './webhook-settings.page';
+
+type Action = keyof (typeof en)['actions'];
+
+/** Actions that a state offers in the menu. */
+const inMenu: Record<Webhook['state'], Action[]> = {
+  active: ['replay', 'rotate', 'disable', 'remove'],
+  failing: ['replay', 'rotate', 'disable', 'remove'],
+  disabled: ['rotate', 'remove'],
+};
+
+/** Shows the actions on a webhook. All but the test ask before they take effect. */
+export function WebhookActions({ webhook: { webhook_id, state } }: { webhook: Webhook }): ReactNode {
+  const texts = useTexts({ en, de });
+  const navigate = useNavigate();
+  const [action, setAction] = useState<Action | null>(null);
+  const [after, setAfter] = useState('');
+  const [keep, setKeep] = useState('86400');
+  const [secret, setSecret] = useState<string | null>(null);
+  const next = ({ active: null, failing: 'skip', disabled: 'enable' } as const)[state];
+  const params = { path: { webhook_id } };
+  const send: Record<Action, () => Promise<unknown>> = {
+    enable: () => api.POST('/webhook/{webhook_id}/enable', { params, body: after === '' ? {} : { after } }),
+    skip: () => api.POST('/webhook/{webhook_id}/skip', { params }),
+    replay: () => api.POST('/webhook/{webhook_id}/replay', { params, body: { after } }),
+    rotate: async () => {
+      const body = { keep_old_seconds: Number(keep) };
+      setSecret((await dataOf(api.POST('/webhook/{webhook_id}/rotate-secret', { params, body }))).secret);
+    },
+    disable: () => api.POST('/webhook/{webhook_id}/disable', { params }),
+    remove: async () => {
+      await api.DELETE('/webhook/{webhook_id}', { params });
+      await navigate('/webhooks', { replace: true });
+    },
+  };
+  return (
+    <>
+      {state !== 'disabled' && (
+        <SendButton send={() => api.POST('/webhook/{webhook_id}/test', { params })}>{texts.test}</SendButton>
+      )}
+      {next !== null && (
+        <Button variant="default" onClick={() => setAction(next)}>
+          {texts.actions[next][0]}
+        </Button>
+      )}
+      <Menu position="bottom-end" portalProps={{ target: '#content' }}>
+        <Menu.Target>
+          <ActionIcon variant="default" size="input-sm" aria-label={texts.more}>
+            <IconDotsVertical size={16} aria-hidden />
+          </ActionIcon>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Item component={Link} to={`/webhooks/${webhook_id}/edit`}>
+            {texts.edit}
+          </Menu.Item>
+          {inMenu[state].map((one) => (
+            <Menu.Item key={one} onClick={() => setAction(one)}>
+              {texts.actions[one][0]}
+            </Menu.Item>
+          ))}
+        </Menu.Dropdown>
+      </Menu>
+      {action !== null && (
+        <ConfirmDialog
+          opened
+          title={texts.actions[action][0] ?? ''}
+          confirmLabel={texts.actions[action][0] ?? ''}
+          isDestructive={action === 'remove'}
+          onConfirm={async () => {
+            await send[action]();
+            void queryClient.invalidateQueries({ queryKey: ['webhooks'] });
+          }}
+          onClose={() => setAction(null)}
+        >
+          <Stack gap="sm">
+            <Text size="sm">{texts.actions[action][1]}</Text>
+            {(action === 'enable' || action === 'replay') && (
+              <TimeInput
+                label={texts.after}
+                required={action === 'replay'}
+                withAsterisk={false}
+                value={after}
+                onChange={setAfter}
+              />
+            )}
+            {action === 'rotate' && (
+              <NativeSelect
+                label={texts.keep}
+                value={keep}
+                onChange={(event) => setKeep(event.currentTarget.value)}
+                data={Object.entries(texts.keepFor).map(([value, label]) => ({ value, label }))}
+              />
+            )}
+          </Stack>
+        </ConfirmDialog>
+      )}
+      <SecretDialog value={secret} texts={texts.secret} example={verification} onDone={() => setSecret(null)} />
+    </>
+  );
+}

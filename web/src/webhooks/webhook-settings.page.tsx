@@ -1,0 +1,142 @@
+import { Box, Button, Checkbox, MultiSelect, Stack, TagsInput, TextInput } from '@mantine/core';
+import { type ReactNode, useState } from 'react';
+import { useNavigate, useParams } from 'react-router';
+import { api, dataOf, type Schema } from '../api/client';
+import { listChangesFilters } from '../api/filters';
+import { uuidPattern } from '../api/ids';
+import { queryClient } from '../api/query-client';
+import { useEventName } from '../audit/use-event-name';
+import { BackLink, FormActions, NotFoundPage, PageHeader, PageSkeleton, Section } from '../components/page';
+import { ProblemAlert } from '../components/problem-alert';
+import { SecretDialog } from '../components/secret-dialog';
+import { useProblemForm } from '../components/use-problem-form';
+import { useMe } from '../session/use-me';
+import { useTexts } from '../texts/language';
+import { webhooksTexts as de } from './texts.de';
+import { webhooksTexts as en } from './texts.en';
+import { useWebhook, type Webhook } from './use-webhook';
+
+type Settings = Required<Schema<'CreateWebhookRequest'>>;
+type Created = Schema<'WebhookSecretResponse'>;
+
+/** Code of a module that verifies the requests of a webhook. */
+export const verification = 'new Webhook(secret).verify(body, headers)';
+
+/** Creates a webhook and shows its secret once, or changes the settings of a webhook. */
+export function WebhookSettingsPage(): ReactNode {
+  const { id } = useParams();
+  const texts = useTexts({ en, de });
+  const { data: webhook, error } = useWebhook(id ?? '');
+  if (id !== undefined && !uuidPattern.test(id)) return <NotFoundPage />;
+  if (id !== undefined && webhook === undefined)
+    return error === null ? <PageSkeleton /> : <ProblemAlert error={error} />;
+  return (
+    <Box maw={880}>
+      <BackLink to={id === undefined ? '/webhooks' : `/webhooks/${id}`}>{webhook?.url ?? texts.title}</BackLink>
+      <PageHeader title={id === undefined ? texts.create : texts.edit} />
+      <SettingsForm webhook={webhook} />
+    </Box>
+  );
+}
+
+function SettingsForm({ webhook }: { webhook: Webhook | undefined }): ReactNode {
+  const texts = useTexts({ en, de });
+  const { user, can } = useMe();
+  const nameOf = useEventName();
+  const navigate = useNavigate();
+  const [before] = useState<Settings>({
+    url: webhook?.url ?? '',
+    description: webhook?.description ?? null,
+    type_in: (webhook?.type_in ?? []) as Settings['type_in'],
+    carrier_scope: webhook?.carrier_scope ?? null,
+    include_values: webhook?.include_values ?? false,
+  });
+  const [settings, setSettings] = useState(before);
+  // Kept only in this component: the secret must not enter the query cache.
+  const [created, setCreated] = useState<Created | null>(null);
+  const form = useProblemForm(Object.keys(before));
+  const set = (change: Partial<Settings>) => setSettings((current) => ({ ...current, ...change }));
+  const field = (name: keyof Settings) => ({ label: texts.fields[name], error: form.errorOf(name) });
+  const save = async () => {
+    if (webhook === undefined) setCreated(await dataOf(api.POST('/webhook/create', { body: settings })));
+    else {
+      const params = { path: { webhook_id: webhook.webhook_id } };
+      await api.PATCH('/webhook/{webhook_id}', { params, body: changed(before, settings) });
+    }
+    await queryClient.invalidateQueries({ queryKey: ['webhooks'] });
+    if (webhook !== undefined) await navigate(`/webhooks/${webhook.webhook_id}`);
+  };
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        void form.submit(save);
+      }}
+    >
+      <Section title={texts.settings}>
+        <Stack gap="md" maw={560}>
+          <TextInput
+            {...field('url')}
+            description={texts.hints.url}
+            type="url"
+            value={settings.url}
+            onChange={(event) => set({ url: event.currentTarget.value })}
+            required
+            withAsterisk={false}
+            maxLength={2_048}
+          />
+          <TextInput
+            {...field('description')}
+            value={settings.description ?? ''}
+            onChange={({ currentTarget: { value } }) => set({ description: value === '' ? null : value })}
+            maxLength={500}
+          />
+          <MultiSelect
+            {...field('type_in')}
+            description={texts.hints.type_in}
+            data={listChangesFilters.type.choices.map((value) => ({ value, label: nameOf(value) }))}
+            value={settings.type_in}
+            onChange={(types) => set({ type_in: types })}
+            searchable
+          />
+          {user.user_type === 'system' && (
+            <TagsInput
+              {...field('carrier_scope')}
+              description={texts.hints.carrier_scope}
+              data={user.carrier_scope ?? []}
+              value={settings.carrier_scope ?? []}
+              onChange={(carriers) => set({ carrier_scope: carriers.length === 0 ? null : carriers })}
+              splitChars={[',', ' ', ';']}
+              maxTags={1_000}
+            />
+          )}
+          {(can('user:read') || settings.include_values) && (
+            <Checkbox
+              {...field('include_values')}
+              description={texts.hints.include_values}
+              checked={settings.include_values}
+              onChange={(event) => set({ include_values: event.currentTarget.checked })}
+            />
+          )}
+          <ProblemAlert error={form.problem} />
+        </Stack>
+      </Section>
+      <FormActions>
+        <Button type="submit" loading={form.isSending}>
+          {webhook === undefined ? texts.create : texts.save}
+        </Button>
+      </FormActions>
+      <SecretDialog
+        value={created?.secret ?? null}
+        texts={texts.secret}
+        example={verification}
+        onDone={() => void navigate(`/webhooks/${created?.webhook_id}`, { replace: true })}
+      />
+    </form>
+  );
+}
+
+function changed(before: Settings, after: Settings): Partial<Settings> {
+  const isChanged = ([name, value]: [string, unknown]) => value !== before[name as keyof Settings];
+  return Object.fromEntries(Object.entries(after).filter(isChanged));
+}

@@ -1,0 +1,43 @@
+import { Badge, Text } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { durationText } from '../components/time-text';
+import { own } from '../own';
+import { useLanguage, useTexts } from '../texts/language';
+import { webhooksTexts as de } from './texts.de';
+import { webhooksTexts as en } from './texts.en';
+import type { Webhook } from './use-webhook';
+
+const colors = { active: 'green', failing: 'orange', disabled: 'gray' };
+
+/** Shows the state of a webhook, and why it is disabled. */
+export function WebhookState({ webhook: { state, disabled_reason } }: { webhook: Webhook }): ReactNode {
+  const texts = useTexts({ en, de });
+  return (
+    <>
+      <Badge variant="light" color={colors[state]}>
+        {texts.states[state]}
+      </Badge>
+      <Text size="xs" c="dimmed">
+        {disabled_reason !== null && texts.reasons[disabled_reason]}
+      </Text>
+    </>
+  );
+}
+
+/** Shows how far a webhook is behind. */
+export function WebhookDelay({ webhook: { behind_seconds } }: { webhook: Webhook }): ReactNode {
+  const { noDelay } = useTexts({ en, de });
+  const language = useLanguage();
+  return behind_seconds === 0 ? noDelay : durationText(behind_seconds, language);
+}
+
+/** Shows the status of a response, or why there is none. */
+export function ResultText({ status, error }: { status: number | null; error: string | null }): ReactNode {
+  const { errors } = useTexts({ en, de });
+  if (error === null && status === null) return '–';
+  return (
+    <Text span inherit {...((status ?? 0) > 299 || error !== null ? { c: 'var(--mantine-color-error)' } : {})}>
+      {error === null ? status : (own(errors, error) ?? error)}
+    </Text>
+  );
+}
