@@ -269,7 +269,8 @@ class Replay {
     const ended = await this.waiting;
     if (ended !== null) this.note(ended);
     // Transactions of the service can hold changes back.
-    for (let count = -1; count < this.read.length && this.read.length < committed.length; ) {
+    let count = -1;
+    while (count < this.read.length && this.read.length < committed.length) {
       count = this.read.length;
       this.note(await this.request(0, 'wait=5'));
     }
