@@ -269,7 +269,11 @@ class Replay {
     const ended = await this.waiting;
     if (ended !== null) this.note(ended);
     // Transactions of the service can hold changes back.
-    while (this.read.length < committed.length) this.note(await this.request(0, 'wait=30'));
+    let count = -1;
+    while (count < this.read.length && this.read.length < committed.length) {
+      count = this.read.length;
+      this.note(await this.request(0, 'wait=5'));
+    }
     this.note(await this.request(1, 'per_page=100'));
     assertSame('the reader', this.read, committed);
     const { cursor, before } = this.cursors[start % this.cursors.length]!;

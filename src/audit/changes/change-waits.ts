@@ -70,7 +70,7 @@ export class ChangeWaits implements OnModuleDestroy {
   /** Ends all waits, so that the service can stop. */
   onModuleDestroy(): void {
     this.stopped = true;
-    for (const end of this.waits.values()) end(null);
+    for (const [wait, end] of [...this.waits]) end(this.pageFor(wait));
   }
 
   /** Returns the number of waiting requests. */

@@ -124,8 +124,9 @@ export class ChangesService {
     }
     const wait = { matches: changeMatcher(actor, query.conditions), place, per_page: query.per_page };
     const page = await this.waits.next(wait, query.wait, gone);
-    if (gone.aborted || this.waits.stopped) return this.toPage({ changes: [], place, behind_seconds: 0 });
-    return page === null ? finish(actor, await readNow(actor), true) : finish(actor, page, false);
+    if (page === null) return finish(actor, await readNow(actor), true);
+    if (page.changes.length === 0 && (gone.aborted || this.waits.stopped)) return this.toPage(page);
+    return finish(actor, page, false);
   }
 
   /** Returns changes as they are sent. @param values whether to read the users of the changes */
