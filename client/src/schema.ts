@@ -845,6 +845,48 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/.well-known/oauth-authorization-server": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the metadata of the authorization server
+         * @description For OAuth 2.0 libraries (RFC 8414). With a `BASE_PATH`, the metadata is also where the RFC puts it: at `/.well-known/oauth-authorization-server` followed by `BASE_PATH`. The service has no authorization endpoint and no token endpoint: users log in with `POST /auth/login`.
+         */
+        get: operations["getAuthorizationServer"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/auth/verify": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Check a token for a proxy
+         * @description For `auth_request` of nginx, `forwardAuth` of Traefik and `forward_auth` of Caddy (docs/proxies.md). Accepts any method, access tokens of any audience, and API keys. A check counts as activity of the session. The 204 response names the caller in headers, which the proxy copies to the request to the module. A 403 names the first missing permission. Users who must change their password or enrol a second factor also get 403.
+         *
+         *     Permission: `any login`
+         */
+        get: operations["verifyToken"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/auth/reauthenticate": {
         parameters: {
             query?: never;
@@ -1656,7 +1698,7 @@ export interface paths {
         };
         /**
          * Get the overview
-         * @description Returns the figures of the start page: users by status, live sessions, logins of the last 24 hours, running operations and what needs attention, within the carriers of the caller. A job counts users, sessions, logins and failed mails every minute, or less often if a count takes longer than 600 ms. `as_of` is the time of the last count. Expiring API keys require `key:manage`, and failed mails `mail:manage`.
+         * @description Returns the figures of the start page: users by status, live sessions, logins of the last 24 hours, running operations and what needs attention, within the carriers of the caller. A job counts users, sessions, logins and failed mails every minute, or less often if a count takes longer than 600 ms. `as_of` is the time of the last count, and `age_seconds` its age. Expiring API keys require `key:manage`, and failed mails `mail:manage`.
          *
          *     Permission: `user:read`
          */
@@ -2860,7 +2902,7 @@ export interface components {
              */
             must_change_password?: boolean;
             /**
-             * @description whether the user was seen within the last 5 minutes
+             * @description whether the user was seen within the last 5 minutes, in a session that has not ended
              * @example true
              */
             online?: boolean;
@@ -3401,7 +3443,7 @@ export interface components {
              */
             must_change_password: boolean;
             /**
-             * @description whether the user was seen within the last 5 minutes
+             * @description whether the user was seen within the last 5 minutes, in a session that has not ended
              * @example true
              */
             online: boolean;
@@ -3722,7 +3764,7 @@ export interface components {
              */
             must_change_password?: boolean;
             /**
-             * @description whether the user was seen within the last 5 minutes
+             * @description whether the user was seen within the last 5 minutes, in a session that has not ended
              * @example true
              */
             online?: boolean;
@@ -4330,6 +4372,48 @@ export interface components {
              */
             client_secret?: string;
         };
+        /** @description Authorization server metadata (RFC 8414 §2). */
+        AuthorizationServerResponse: {
+            /**
+             * @description issuer of the tokens: the public URL of the service, with `BASE_PATH`
+             * @example https://identity.example.net
+             */
+            issuer: string;
+            /**
+             * @description URL of the public keys
+             * @example https://identity.example.net/.well-known/jwks.json
+             */
+            jwks_uri: string;
+            /**
+             * @description URL of the token introspection
+             * @example https://identity.example.net/auth/introspect
+             */
+            introspection_endpoint: string;
+            /**
+             * @description ways to send the API key of a module: as Bearer token, or with its id as client credentials
+             * @example [
+             *       "Bearer",
+             *       "client_secret_basic",
+             *       "client_secret_post"
+             *     ]
+             */
+            introspection_endpoint_auth_methods_supported: string[];
+            /**
+             * @description always empty: the service has no authorization endpoint
+             * @example []
+             */
+            response_types_supported: string[];
+            /**
+             * @description always empty: the service has no token endpoint
+             * @example []
+             */
+            grant_types_supported: string[];
+            /**
+             * @description URL of the API explorer
+             * @example https://identity.example.net/docs
+             */
+            service_documentation: string;
+        };
         /** @description A new access token of the same session. */
         ReauthenticateResponse: {
             /**
@@ -4645,7 +4729,7 @@ export interface components {
              */
             must_change_password: boolean;
             /**
-             * @description whether the user was seen within the last 5 minutes
+             * @description whether the user was seen within the last 5 minutes, in a session that has not ended
              * @example true
              */
             online: boolean;
@@ -5525,6 +5609,12 @@ export interface components {
              * @example 2026-11-20T13:00:00.000Z
              */
             as_of: string;
+            /**
+             * Format: int64
+             * @description seconds since the last count, by the clock of the database
+             * @example 40
+             */
+            age_seconds: number;
             /** @description users by type and status, without deleted users */
             users: components["schemas"]["UserCountResponse"][];
             /**
@@ -6020,6 +6110,50 @@ export interface components {
          *     ]
          */
         SessionFilterUserTypeIn: components["schemas"]["UserType"][];
+        /**
+         * @description Login name of the user: equals
+         * @example ada
+         */
+        SessionFilterName: string;
+        /**
+         * @description Login name of the user: does not equal; matches null too
+         * @example ada
+         */
+        SessionFilterNameNe: string;
+        /**
+         * @description Login name of the user: is one of up to 500 different values, separated by commas
+         * @example [
+         *       "ada"
+         *     ]
+         */
+        SessionFilterNameIn: string[];
+        /**
+         * @description Login name of the user: contains, ignoring case; at least 3 characters
+         * @example ada
+         */
+        SessionFilterNameLike: string;
+        /**
+         * @description E-mail address of the user: equals
+         * @example ada@example.com
+         */
+        SessionFilterEmail: string;
+        /**
+         * @description E-mail address of the user: does not equal; matches null too
+         * @example ada@example.com
+         */
+        SessionFilterEmailNe: string;
+        /**
+         * @description E-mail address of the user: is one of up to 500 different values, separated by commas
+         * @example [
+         *       "ada@example.com"
+         *     ]
+         */
+        SessionFilterEmailIn: string[];
+        /**
+         * @description E-mail address of the user: contains, ignoring case; at least 3 characters
+         * @example ada@example.com
+         */
+        SessionFilterEmailLike: string;
         /**
          * @description Carrier of the user: equals
          * @example acme
@@ -6617,17 +6751,17 @@ export interface components {
          */
         UserFilterRoleIn: string[];
         /**
-         * @description Seen within 5 minutes: equals
+         * @description Seen within 5 minutes in a session that has not ended: equals
          * @example true
          */
         UserFilterOnline: boolean;
         /**
-         * @description Seen within 5 minutes: does not equal; matches null too
+         * @description Seen within 5 minutes in a session that has not ended: does not equal; matches null too
          * @example true
          */
         UserFilterOnlineNe: boolean;
         /**
-         * @description Seen within 5 minutes: is one of up to 500 different values, separated by commas
+         * @description Seen within 5 minutes in a session that has not ended: is one of up to 500 different values, separated by commas
          * @example [
          *       true
          *     ]
@@ -7349,6 +7483,11 @@ export interface operations {
                  */
                 per_page?: number;
                 /**
+                 * @description Seconds to wait for a change if there is none. The response comes with the first changes, at most 100. The wait can end early with an empty page, for example when the service stops
+                 * @example 30
+                 */
+                wait?: number;
+                /**
                  * @description `values`: adds the user to each change of a user; needs `user:read`
                  * @example values
                  */
@@ -7660,6 +7799,50 @@ export interface operations {
                  *     ]
                  */
                 user_type_in?: components["parameters"]["SessionFilterUserTypeIn"];
+                /**
+                 * @description Login name of the user: equals
+                 * @example ada
+                 */
+                name?: components["parameters"]["SessionFilterName"];
+                /**
+                 * @description Login name of the user: does not equal; matches null too
+                 * @example ada
+                 */
+                name_ne?: components["parameters"]["SessionFilterNameNe"];
+                /**
+                 * @description Login name of the user: is one of up to 500 different values, separated by commas
+                 * @example [
+                 *       "ada"
+                 *     ]
+                 */
+                name_in?: components["parameters"]["SessionFilterNameIn"];
+                /**
+                 * @description Login name of the user: contains, ignoring case; at least 3 characters
+                 * @example ada
+                 */
+                name_like?: components["parameters"]["SessionFilterNameLike"];
+                /**
+                 * @description E-mail address of the user: equals
+                 * @example ada@example.com
+                 */
+                email?: components["parameters"]["SessionFilterEmail"];
+                /**
+                 * @description E-mail address of the user: does not equal; matches null too
+                 * @example ada@example.com
+                 */
+                email_ne?: components["parameters"]["SessionFilterEmailNe"];
+                /**
+                 * @description E-mail address of the user: is one of up to 500 different values, separated by commas
+                 * @example [
+                 *       "ada@example.com"
+                 *     ]
+                 */
+                email_in?: components["parameters"]["SessionFilterEmailIn"];
+                /**
+                 * @description E-mail address of the user: contains, ignoring case; at least 3 characters
+                 * @example ada@example.com
+                 */
+                email_like?: components["parameters"]["SessionFilterEmailLike"];
                 /**
                  * @description Carrier of the user: equals
                  * @example acme
@@ -7975,6 +8158,50 @@ export interface operations {
                  *     ]
                  */
                 user_type_in?: components["parameters"]["SessionFilterUserTypeIn"];
+                /**
+                 * @description Login name of the user: equals
+                 * @example ada
+                 */
+                name?: components["parameters"]["SessionFilterName"];
+                /**
+                 * @description Login name of the user: does not equal; matches null too
+                 * @example ada
+                 */
+                name_ne?: components["parameters"]["SessionFilterNameNe"];
+                /**
+                 * @description Login name of the user: is one of up to 500 different values, separated by commas
+                 * @example [
+                 *       "ada"
+                 *     ]
+                 */
+                name_in?: components["parameters"]["SessionFilterNameIn"];
+                /**
+                 * @description Login name of the user: contains, ignoring case; at least 3 characters
+                 * @example ada
+                 */
+                name_like?: components["parameters"]["SessionFilterNameLike"];
+                /**
+                 * @description E-mail address of the user: equals
+                 * @example ada@example.com
+                 */
+                email?: components["parameters"]["SessionFilterEmail"];
+                /**
+                 * @description E-mail address of the user: does not equal; matches null too
+                 * @example ada@example.com
+                 */
+                email_ne?: components["parameters"]["SessionFilterEmailNe"];
+                /**
+                 * @description E-mail address of the user: is one of up to 500 different values, separated by commas
+                 * @example [
+                 *       "ada@example.com"
+                 *     ]
+                 */
+                email_in?: components["parameters"]["SessionFilterEmailIn"];
+                /**
+                 * @description E-mail address of the user: contains, ignoring case; at least 3 characters
+                 * @example ada@example.com
+                 */
+                email_like?: components["parameters"]["SessionFilterEmailLike"];
                 /**
                  * @description Carrier of the user: equals
                  * @example acme
@@ -9355,17 +9582,17 @@ export interface operations {
                  */
                 role_in?: components["parameters"]["UserFilterRoleIn"];
                 /**
-                 * @description Seen within 5 minutes: equals
+                 * @description Seen within 5 minutes in a session that has not ended: equals
                  * @example true
                  */
                 online?: components["parameters"]["UserFilterOnline"];
                 /**
-                 * @description Seen within 5 minutes: does not equal; matches null too
+                 * @description Seen within 5 minutes in a session that has not ended: does not equal; matches null too
                  * @example true
                  */
                 online_ne?: components["parameters"]["UserFilterOnlineNe"];
                 /**
-                 * @description Seen within 5 minutes: is one of up to 500 different values, separated by commas
+                 * @description Seen within 5 minutes in a session that has not ended: is one of up to 500 different values, separated by commas
                  * @example [
                  *       true
                  *     ]
@@ -10063,17 +10290,17 @@ export interface operations {
                  */
                 role_in?: components["parameters"]["UserFilterRoleIn"];
                 /**
-                 * @description Seen within 5 minutes: equals
+                 * @description Seen within 5 minutes in a session that has not ended: equals
                  * @example true
                  */
                 online?: components["parameters"]["UserFilterOnline"];
                 /**
-                 * @description Seen within 5 minutes: does not equal; matches null too
+                 * @description Seen within 5 minutes in a session that has not ended: does not equal; matches null too
                  * @example true
                  */
                 online_ne?: components["parameters"]["UserFilterOnlineNe"];
                 /**
-                 * @description Seen within 5 minutes: is one of up to 500 different values, separated by commas
+                 * @description Seen within 5 minutes in a session that has not ended: is one of up to 500 different values, separated by commas
                  * @example [
                  *       true
                  *     ]
@@ -10798,17 +11025,17 @@ export interface operations {
                  */
                 role_in?: components["parameters"]["UserFilterRoleIn"];
                 /**
-                 * @description Seen within 5 minutes: equals
+                 * @description Seen within 5 minutes in a session that has not ended: equals
                  * @example true
                  */
                 online?: components["parameters"]["UserFilterOnline"];
                 /**
-                 * @description Seen within 5 minutes: does not equal; matches null too
+                 * @description Seen within 5 minutes in a session that has not ended: does not equal; matches null too
                  * @example true
                  */
                 online_ne?: components["parameters"]["UserFilterOnlineNe"];
                 /**
-                 * @description Seen within 5 minutes: is one of up to 500 different values, separated by commas
+                 * @description Seen within 5 minutes in a session that has not ended: is one of up to 500 different values, separated by commas
                  * @example [
                  *       true
                  *     ]
@@ -11484,17 +11711,17 @@ export interface operations {
                  */
                 role_in?: components["parameters"]["UserFilterRoleIn"];
                 /**
-                 * @description Seen within 5 minutes: equals
+                 * @description Seen within 5 minutes in a session that has not ended: equals
                  * @example true
                  */
                 online?: components["parameters"]["UserFilterOnline"];
                 /**
-                 * @description Seen within 5 minutes: does not equal; matches null too
+                 * @description Seen within 5 minutes in a session that has not ended: does not equal; matches null too
                  * @example true
                  */
                 online_ne?: components["parameters"]["UserFilterOnlineNe"];
                 /**
-                 * @description Seen within 5 minutes: is one of up to 500 different values, separated by commas
+                 * @description Seen within 5 minutes in a session that has not ended: is one of up to 500 different values, separated by commas
                  * @example [
                  *       true
                  *     ]
@@ -12387,17 +12614,17 @@ export interface operations {
                  */
                 role_in?: components["parameters"]["UserFilterRoleIn"];
                 /**
-                 * @description Seen within 5 minutes: equals
+                 * @description Seen within 5 minutes in a session that has not ended: equals
                  * @example true
                  */
                 online?: components["parameters"]["UserFilterOnline"];
                 /**
-                 * @description Seen within 5 minutes: does not equal; matches null too
+                 * @description Seen within 5 minutes in a session that has not ended: does not equal; matches null too
                  * @example true
                  */
                 online_ne?: components["parameters"]["UserFilterOnlineNe"];
                 /**
-                 * @description Seen within 5 minutes: is one of up to 500 different values, separated by commas
+                 * @description Seen within 5 minutes in a session that has not ended: is one of up to 500 different values, separated by commas
                  * @example [
                  *       true
                  *     ]
@@ -13188,6 +13415,72 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["IntrospectionResponse"];
                 };
+            };
+        };
+    };
+    getAuthorizationServer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The metadata */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuthorizationServerResponse"];
+                };
+            };
+        };
+    };
+    verifyToken: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Required permission; repeatable, up to 20 times. Any suffices, unless `all=true`
+                 * @example [
+                 *       "billing:read"
+                 *     ]
+                 */
+                permission?: string[];
+                /**
+                 * @description `true`: requires each `permission`
+                 * @example false
+                 */
+                all?: boolean;
+                /**
+                 * @description Name of the module: the `aud` of an access token must contain it. By default, any audience is accepted. API keys have no audience
+                 * @example billing
+                 */
+                audience?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The token is valid and has the permissions */
+            204: {
+                headers: {
+                    /** @description Id of the user; empty for API keys */
+                    "X-Auth-User-Id"?: string;
+                    /** @description `system` or `carrier`; empty for API keys */
+                    "X-Auth-User-Type"?: string;
+                    /** @description Carrier of a Carrier User or of their API key, otherwise empty */
+                    "X-Auth-Carrier-Id"?: string;
+                    /** @description The permissions of the request that the caller holds, separated by spaces */
+                    "X-Auth-Permissions"?: string;
+                    /** @description Id of the API key; empty for users */
+                    "X-Auth-Client-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
         };
     };
