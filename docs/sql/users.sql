@@ -13,7 +13,7 @@ select
       from sessions
       where sessions.user_id = user_seen.user_id
         and (sessions.ended_at is null and sessions.expires_at > now())
-        and sessions.last_seen_at > now() - interval '5 minutes'
+        and now() - sessions.last_seen_at < interval '5 minutes'
     )
   ), false) as online,
   (users.second_factors = '{}' and (
