@@ -11,7 +11,7 @@ public class Native {
     var client = new ApiClient();
     client.updateBaseUri(arguments[0]);
     var authentication = new AuthenticationApi(client);
-    var credentials = new LoginRequest().login(arguments[1]).password(arguments[2]);
+    var credentials = loginAs(arguments[1], arguments[2]);
     String token = authentication.login(credentials).getAccessToken();
     client.setRequestInterceptor(request -> request.header("Authorization", "Bearer " + token));
 
@@ -76,19 +76,21 @@ public class Native {
   static void secondFactor(String[] arguments) throws Exception {
     var authentication = new AuthenticationApi(clientFor(arguments[0], null));
     try {
-      authentication.login(new LoginRequest().login(arguments[4]).password(arguments[2]));
+      authentication.login(loginAs(arguments[4], arguments[2]));
       check(false, "logged in with one factor");
     } catch (ApiException error) {
       var required = ApiClient.createDefaultObjectMapper()
           .readValue(error.getResponseBody(), LoginUnauthorizedProblem.class);
       check(required.getCode().toString().equals("auth.second_factor_required"), "the code is " + required.getCode());
       check(required.getExpiresIn() > 0 && required.getFactors().contains(FactorMethod.RECOVERY_CODE), "no recovery code");
+      var step = new SecondFactorRequest().challenge(required.getChallenge()).recoveryCode(arguments[5]);
       new SecondFactorsApi(clientFor(arguments[0], null)).completeLogin(
-          new SecondFactorRequest().challenge(required.getChallenge()).recoveryCode(arguments[5]));
+          SecondFactorsApi.APICompleteLoginRequest.newBuilder().secondFactorRequest(step).build());
     }
 
     var old = clientFor(arguments[0], arguments[7]);
-    var role = new CreateRoleRequest().name("jn-" + arguments[3]).userTypes(Set.of(UserType.SYSTEM));
+    var role = RolesApi.APICreateRoleRequest.newBuilder()
+        .createRoleRequest(new CreateRoleRequest().name("jn-" + arguments[3]).userTypes(Set.of(UserType.SYSTEM))).build();
     try {
       new RolesApi(old).createRole(role);
       check(false, "created a role in an old session");
@@ -100,6 +102,11 @@ public class Native {
     }
     var renewed = new AuthenticationApi(old).reauthenticate(new ReauthenticateRequest().recoveryCode(arguments[6]));
     new RolesApi(clientFor(arguments[0], renewed.getAccessToken())).createRole(role);
+  }
+
+  static AuthenticationApi.APILoginRequest loginAs(String login, String password) {
+    return AuthenticationApi.APILoginRequest.newBuilder()
+        .loginRequest(new LoginRequest().login(login).password(password)).build();
   }
 
   static ApiClient clientFor(String url, String token) {

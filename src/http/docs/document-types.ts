@@ -20,6 +20,7 @@ export interface Schema {
   anyOf?: Schema[];
   oneOf?: Schema[];
   minLength?: number;
+  pattern?: string;
   $ref?: string;
   'x-enum-varnames'?: string[];
 }
