@@ -8,6 +8,7 @@ FROM base AS build
 WORKDIR /app
 # Manifests first, so that a change of the source reuses the installed packages.
 COPY package.json package-lock.json ./
+COPY client/package.json client/
 COPY web/package.json web/
 RUN npm ci --ignore-scripts --no-audit --no-fund
 # Named paths instead of `COPY . .`, so that no local .env, .data or node_modules gets into a layer.
@@ -22,10 +23,11 @@ RUN npm run build && rm -f dist/*.tsbuildinfo && chmod -R a+rX dist
 FROM base AS production-dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./
+COPY client/package.json client/
 COPY web/package.json web/
 # npm installs TypeScript as an optional peer of @nestjs/swagger and cosmiconfig, but nothing loads it at run time.
 # Type declarations and source maps are not read either. Together they are more than half of the tree.
-# Licence files stay. `@carrier-identity` links to `web/`, which the image does not contain.
+# Licence files stay. `@carrier-identity` links to `client/` and `web/`, which the image does not contain.
 RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund \
   && rm -rf node_modules/@carrier-identity \
   && rm -rf node_modules/typescript node_modules/.bin/tsc node_modules/.bin/tsserver node_modules/@types \

@@ -37,10 +37,10 @@ const MAY_USE_THE_CONSOLE = ['src/main.ts', 'src/cli/**'];
 /** Files that the command line of TypeORM or Jest loads by their default export. */
 const MAY_EXPORT_DEFAULT = ['ormconfig.ts', 'test/support/global-{setup,teardown}.ts'];
 
-const TYPESCRIPT = ['{src,test,migrations,bench,scripts}/**/*.ts', 'ormconfig.ts'];
+const TYPESCRIPT = ['{client,examples,src,test,migrations,bench,scripts}/**/*.ts', 'ormconfig.ts'];
 /** The console, which runs in a browser. */
 const WEB = ['web/src/**/*.{ts,tsx}'];
-const SCRIPTS = ['*.{js,mjs}', '{scripts,bench,test}/**/*.{js,mjs}', 'src/**/*.worker.js'];
+const SCRIPTS = ['*.{js,mjs}', '{client,scripts,bench,test}/**/*.{js,mjs}', 'src/**/*.worker.js'];
 /** Scripts of pages, which run in a browser. */
 const BROWSER_SCRIPTS = ['src/**/templates/*.js'];
 const TESTS = ['test/**/*.ts', 'src/**/*.spec.ts'];
@@ -110,7 +110,7 @@ const shape = [
       },
     ],
   }),
-  only(['src/**/*.ts', ...WEB], ['src/**/*.spec.ts'], { 'house/docstrings': 'error' }),
+  only(['{client/src,src}/**/*.ts', ...WEB], ['src/**/*.spec.ts'], { 'house/docstrings': 'error' }),
   only(WEB, [], {
     'house/shape': ['error', noBarrels, { selector: 'ExportDefaultDeclaration', message: 'Use named exports.' }],
   }),
@@ -258,7 +258,17 @@ const nodeGlobals = Object.fromEntries(
 );
 
 export default defineConfig(
-  { ignores: ['dist/', 'coverage/', '.data/', 'client/', 'web/src/api/schema.d.ts', 'docs/'] },
+  {
+    ignores: [
+      'dist/',
+      'coverage/',
+      '.data/',
+      'client/dist/',
+      'client/src/schema.ts',
+      'web/src/api/schema.d.ts',
+      'docs/',
+    ],
+  },
   { linterOptions: { reportUnusedDisableDirectives: 'error' } },
   eslint.configs.recommended,
   {

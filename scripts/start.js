@@ -12,6 +12,7 @@ const MAIN = at('dist', 'src', 'main.js');
 const STAMP = at('dist', '.built');
 const NEST = at('node_modules', '@nestjs', 'cli', 'bin', 'nest.js');
 const VITE = at('node_modules', 'vite', 'bin', 'vite.js');
+const CLIENT = at('client', 'build.mjs');
 const INPUTS = [
   'src',
   'migrations',
@@ -21,6 +22,7 @@ const INPUTS = [
   'tsconfig.build.json',
   'nest-cli.json',
   'openapi.json',
+  'client',
   'web',
 ];
 
@@ -36,7 +38,7 @@ function satisfies(version, range) {
 }
 
 function filesIn(name) {
-  if (!fs.existsSync(at(name)) || path.basename(name) === 'node_modules') return [];
+  if (!fs.existsSync(at(name)) || ['node_modules', 'dist'].includes(path.basename(name))) return [];
   if (!fs.statSync(at(name)).isDirectory()) return [name];
   return fs.readdirSync(at(name)).flatMap((child) => filesIn(path.join(name, child)));
 }
@@ -61,6 +63,7 @@ function build() {
   run([NEST, 'build']);
   // After `nest build`, which empties dist/.
   run([VITE, 'build', 'web', '--logLevel', 'error']);
+  if (fs.existsSync(CLIENT)) run([CLIENT]);
   fs.writeFileSync(STAMP, wanted);
 }
 
