@@ -3,6 +3,8 @@ import { sleep } from './transport.js';
 import type { ChangePage, FollowOptions, Identity } from './types.js';
 
 const longestBackoffMs = 30_000;
+/** Pause after a page without changes that came at once. */
+const scanMs = 100;
 
 /**
  * Follows the change feed without end, and retries while the service is unavailable.
@@ -15,17 +17,20 @@ export async function* follow(
   const { wait = 25, interval = 1_000, signal, onError, after: start, ...query } = options;
   let after = start;
   let waits = wait > 0;
+  // The first request shows at once where the feed ends.
+  let isFirst = true;
   for (let failures = 0; ;) {
     const startedAt = performance.now();
+    const isWaiting = waits && !isFirst;
     let page: ChangePage;
     try {
-      const parameters = { ...query, ...(after !== undefined && { after }), ...(waits && { wait }) };
+      const parameters = { ...query, ...(after !== undefined && { after }), ...(isWaiting && { wait }) };
       const limits = { timeout: (wait + 10) * 1_000, ...(signal && { signal }) };
       page = await identity.changes.list(parameters, limits);
       failures = 0;
     } catch (error) {
       if (!(error instanceof IdentityError)) throw error;
-      if (waits && error.errors.some(({ parameter }) => parameter === 'wait')) {
+      if (isWaiting && error.errors.some(({ parameter }) => parameter === 'wait')) {
         // An older service without long polls.
         waits = false;
         continue;
@@ -36,10 +41,11 @@ export async function* follow(
       await sleep(Math.max(backoff, (error.retryAfter ?? 0) * 1_000), signal);
       continue;
     }
-    const isEnd = page.items.length === 0 && page.next_cursor === after;
+    isFirst = false;
     after = page.next_cursor;
     yield page;
-    // Also protects a service that responds at once although it was asked to wait.
-    if (isEnd && performance.now() - startedAt < interval) await sleep(interval, signal);
+    if (page.items.length > 0 || performance.now() - startedAt > interval) continue;
+    // With a filter, an empty page is not always the end of the feed.
+    await sleep(isWaiting || page.behind_seconds > 0 ? Math.min(interval, scanMs) : interval, signal);
   }
 }

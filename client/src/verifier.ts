@@ -1,4 +1,4 @@
-import { createRemoteJWKSet, errors, type JWTPayload, jwtVerify } from 'jose';
+import { createRemoteJWKSet, customFetch, errors, type JWTPayload, jwtVerify } from 'jose';
 import { IdentityError, isInvalidToken } from './errors.js';
 import { FeedState } from './feed-state.js';
 import { createIdentity } from './identity.js';
@@ -52,6 +52,8 @@ export interface VerifierOptions extends Pick<ClientOptions, 'url' | 'key' | 'fe
   cache?: number;
   /** number of tokens in the cache; default 10,000 */
   cacheSize?: number;
+  /** seconds that the clocks of this machine and the service may differ; default 5 */
+  clockTolerance?: number;
   /** milliseconds until a check fails as unavailable; default 3,000 */
   timeout?: number;
   /** mode `feed`: seconds without news after which each token is asked about; default 10 */
@@ -77,8 +79,6 @@ export interface Verifier {
   close(): void;
 }
 
-/** Allowed difference between the clocks of this machine and the service. */
-const skewMs = 5_000;
 /** Time until all instances of the service know a change that the feed contains. */
 const settleMs = 2_000;
 /** Errors of jose which mean that the service sent no key set. */
@@ -101,14 +101,13 @@ class TokenVerifier implements Verifier {
   private readonly feed: FeedState | undefined;
   private readonly answers = new Map<string, Answer>();
   private readonly asking = new Map<string, Promise<Answer>>();
-  private readonly timeout: number;
 
   constructor(private readonly options: VerifierOptions) {
     const { url, mode, timeout = 3_000, maxDelay = 10, retention = 3_600, capacity = 100_000 } = options;
-    this.timeout = timeout;
     this.identity = createIdentity({ ...options, retries: 0, timeout });
     const keySet = new URL(`${url.replace(/\/+$/, '')}/.well-known/jwks.json`);
-    this.keys = createRemoteJWKSet(keySet, { cacheMaxAge: 300_000, timeoutDuration: timeout });
+    const caching = { cacheMaxAge: 300_000, timeoutDuration: timeout };
+    this.keys = createRemoteJWKSet(keySet, { ...caching, ...(options.fetch && { [customFetch]: options.fetch }) });
     const onError = options.onError ?? ((error) => process.emitWarning(`carrier-identity: ${String(error)}`));
     if (mode === 'feed') this.feed = new FeedState(this.identity, { maxDelay, retention, capacity, onError });
   }
@@ -130,8 +129,9 @@ class TokenVerifier implements Verifier {
 
   /** Rejects forged tokens before anything else: they cause no requests. */
   private async claimsOf(token: string): Promise<JWTPayload> {
-    const { url, issuer = url.replace(/\/+$/, ''), audience = 'carrier-platform' } = this.options;
-    const rules = { issuer, audience, typ: 'at+jwt', algorithms: ['ES256'], requiredClaims: ['sub', 'exp', 'iat'] };
+    const { url, issuer = url.replace(/\/+$/, ''), audience = 'carrier-platform', clockTolerance = 5 } = this.options;
+    const limits = { clockTolerance, requiredClaims: ['sub', 'exp', 'iat'] };
+    const rules = { ...limits, issuer, audience, typ: 'at+jwt', algorithms: ['ES256'] };
     try {
       return (await jwtVerify(token, this.keys, rules)).payload;
     } catch (error) {
@@ -144,7 +144,8 @@ class TokenVerifier implements Verifier {
   private withoutAsking(claims: JWTPayload): Caller | undefined {
     if (this.options.mode === 'check') return undefined;
     if (this.feed?.hasEnded(String(claims['sid']))) throw invalid();
-    const isNewer = this.feed && (claims.iat ?? 0) * 1_000 > this.feed.changedAt(String(claims.sub)) + skewMs;
+    const issuedAt = ((claims.iat ?? 0) - (this.options.clockTolerance ?? 5)) * 1_000;
+    const isNewer = this.feed && issuedAt > this.feed.changedAt(String(claims.sub));
     if (this.feed && !(isNewer && this.feed.isCurrent())) return undefined;
     const roles = (claims['roles'] ?? []) as string[];
     const named = { administrator: ['*'], ...this.options.roles };
@@ -191,8 +192,10 @@ class TokenVerifier implements Verifier {
   private holds({ caller, askedAt }: Answer, claims?: JWTPayload): boolean {
     if (claims && caller === undefined) return true;
     const { cache = this.feed && claims ? 1 : 5 } = this.options;
-    if (Date.now() - askedAt < cache * 1_000) return true;
-    return Boolean(claims && this.feed?.isCurrent() && askedAt > this.feed.changedAt(String(claims.sub)) + settleMs);
+    const isYoung = Date.now() - askedAt < cache * 1_000;
+    if (!claims || !this.feed?.isCurrent()) return isYoung;
+    const age = askedAt - this.feed.changedAt(String(claims.sub));
+    return age > settleMs || (age > 0 && isYoung);
   }
 
   private async check(token: string): Promise<Caller> {

@@ -1,0 +1,278 @@
+import {
+  createIdentity,
+  isInvalidToken,
+  isUnavailable,
+  verifier,
+  type Verifier,
+  type VerifierOptions,
+} from '@carrier-identity/client';
+import { fakeIdentity, type FakeIdentity } from '@carrier-identity/client/testing';
+import { createKey } from '../support/keys';
+import { TestService } from '../support/service';
+import { until } from '../support/until';
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Returns `valid`, `invalid` or `unavailable`. */
+async function stateOf(tokens: Verifier, token: string): Promise<string> {
+  try {
+    await tokens.verify(token);
+    return 'valid';
+  } catch (error) {
+    if (isInvalidToken(error)) return 'invalid';
+    if (isUnavailable(error)) return 'unavailable';
+    throw error;
+  }
+}
+
+const opened: Verifier[] = [];
+function open(options: VerifierOptions): Verifier {
+  const tokens = verifier({ clockTolerance: 0, onError: () => undefined, ...options });
+  opened.push(tokens);
+  return tokens;
+}
+afterEach(() => {
+  for (const tokens of opened.splice(0)) tokens.close();
+});
+
+describe('a verifier at the real service', () => {
+  let service: TestService;
+  let key: string;
+  const requests: string[] = [];
+  let isCut = false;
+
+  /** Counts requests, and fails while the service is cut off. */
+  const counted: typeof fetch = async (input, init) => {
+    requests.push(new URL(input instanceof Request ? input.url : input).pathname);
+    if (isCut) throw new TypeError('fetch failed');
+    return fetch(input, init);
+  };
+  const from = (mode: VerifierOptions['mode'], more: Partial<VerifierOptions> = {}) =>
+    open({ url: service.url, issuer: 'http://localhost:3000', key, mode, fetch: counted, ...more });
+  const checks = () => requests.filter((path) => path === '/auth/check-token').length;
+
+  beforeAll(async () => {
+    service = await TestService.start();
+    ({ key } = await createKey(service, ['change:read', 'role:read', 'user:read', 'token:introspect']));
+    const role = { name: 'clerk', user_types: ['carrier'], permissions: ['billing:read'] };
+    await service.post('/role/create', { token: service.admin.token, body: role });
+  });
+  afterAll(() => service.close());
+  beforeEach(() => (requests.length = 0));
+
+  it('refuses an ended session within a second in mode feed, without a request per token', async () => {
+    const tokens = from('feed');
+    await until(() => tokens.current);
+    // A token of the same second could be older than the begin of the feed.
+    await pause(1_100);
+    const users = [await service.loginAs({ roles: ['clerk'] }), await service.loginAs({ roles: ['clerk'] })];
+    for (const { token, user_id, session_id } of users) {
+      const caller = await tokens.verify(token);
+      expect(caller).toMatchObject({ kind: 'user', id: user_id, session_id, user_type: 'carrier', carrier_id: 'c1' });
+      expect([caller.can('billing:read'), caller.can('billing:write')]).toEqual([true, false]);
+    }
+    const [ended, live] = users.map(({ token }) => token) as [string, string];
+    await service.post('/auth/logout', { token: ended, body: {} });
+    const endedAt = Date.now();
+    await until(async () => (await stateOf(tokens, ended)) === 'invalid');
+    expect(Date.now() - endedAt).toBeLessThan(1_000);
+    expect([await stateOf(tokens, live), checks()]).toEqual(['valid', 0]);
+  });
+
+  it('applies a change of roles and a disabled user within a second in mode feed', async () => {
+    const tokens = from('feed');
+    await until(() => tokens.current);
+    const { token, user_id } = await service.loginAs({ roles: ['clerk'] });
+    const change = (body: object) => service.patch(`/user/${user_id}`, { token: service.admin.token, body });
+    const within = async (condition: () => Promise<boolean>) => {
+      const changedAt = Date.now();
+      await until(condition);
+      expect(Date.now() - changedAt).toBeLessThan(1_000);
+    };
+    expect((await tokens.verify(token)).can('billing:read')).toBe(true);
+    await change({ roles: [] });
+    await within(async () => !(await tokens.verify(token)).can('billing:read'));
+    await change({ roles: ['clerk'] });
+    await within(async () => (await tokens.verify(token)).can('billing:read'));
+    const role = { permissions: ['billing:read', 'billing:write'] };
+    await service.patch('/role/clerk', { token: service.admin.token, body: role });
+    await within(async () => (await tokens.verify(token)).can('billing:write'));
+    await change({ status: 'disabled' });
+    await within(async () => (await stateOf(tokens, token)) === 'invalid');
+  });
+
+  it('asks about tokens that are older than the verifier, once', async () => {
+    const { token } = await service.loginAs({ roles: ['clerk'] });
+    const { token: ended } = await service.loginAs();
+    await service.post('/auth/logout', { token: ended, body: {} });
+    await pause(1_100);
+    const tokens = from('feed');
+    await until(() => tokens.current);
+    expect([await stateOf(tokens, token), await stateOf(tokens, ended)]).toEqual(['valid', 'invalid']);
+    // Answers hold for good once they are two seconds younger than what they could miss.
+    await pause(2_100);
+    await tokens.verify(token);
+    const asked = checks();
+    await pause(1_100);
+    await tokens.verify(token);
+    expect([checks(), asked >= 2]).toEqual([asked, true]);
+    expect(await stateOf(tokens, ended)).toBe('invalid');
+  });
+
+  it('verifies tokens in mode offline, which sees a logout only when the token expires', async () => {
+    const tokens = from('offline', { roles: { clerk: ['billing:read'] } });
+    const { token } = await service.loginAs({ roles: ['clerk'] });
+    expect((await tokens.verify(token)).can('billing:read')).toBe(true);
+    expect((await tokens.verify(service.admin.token)).can('anything:else')).toBe(true);
+    await service.post('/auth/logout', { token, body: {} });
+    expect(await stateOf(tokens, token)).toBe('valid');
+    expect(await stateOf(tokens, `${token.slice(0, -4)}AAAA`)).toBe('invalid');
+    expect(requests).toEqual(['/.well-known/jwks.json']);
+  });
+
+  it('asks check-token in mode check, and sees a logout at the latest when its answer is too old', async () => {
+    const tokens = from('check', { cache: 0 });
+    const { token, name } = await service.loginAs({ roles: ['clerk'] });
+    const caller = await tokens.verify(token);
+    expect(caller).toMatchObject({ name, roles: ['clerk'], amr: ['pwd'] });
+    expect(caller.can('billing:read')).toBe(true);
+    await service.post('/auth/logout', { token, body: {} });
+    expect(await stateOf(tokens, token)).toBe('invalid');
+  });
+
+  it('accepts API keys of other modules where wanted, and rejects unknown keys', async () => {
+    const module = await createKey(service, ['user:read']);
+    const tokens = from('check', { apiKeys: true });
+    expect(await tokens.verify(module.key)).toMatchObject({
+      kind: 'key',
+      id: module.key_id,
+      permissions: ['user:read'],
+    });
+    expect(await stateOf(tokens, `${module.key.slice(0, -4)}AAAA`)).toBe('invalid');
+    expect(await stateOf(from('check'), module.key)).toBe('invalid');
+  });
+
+  it('never rejects a token because the service cannot be reached', async () => {
+    const { token } = await service.loginAs({ roles: ['clerk'] });
+    const fresh = (['offline', 'feed', 'check'] as const).map((mode) => from(mode, { maxDelay: 2 }));
+    const used = (['feed', 'check'] as const).map((mode) => from(mode, { maxDelay: 2, cache: 0 }));
+    for (const tokens of used) expect(await stateOf(tokens, token)).toBe('valid');
+    isCut = true;
+    try {
+      for (const tokens of fresh) expect(await stateOf(tokens, token)).toBe('unavailable');
+      await until(() => !used[0]?.current);
+      for (const tokens of used) expect(await stateOf(tokens, token)).toBe('unavailable');
+    } finally {
+      isCut = false;
+    }
+    for (const tokens of used) expect(await stateOf(tokens, token)).toBe('valid');
+  });
+
+  it('fails with the problem of the service, not as an invalid token, if its own key is wrong', async () => {
+    const tokens = from('check', { apiKeys: true, key: 'cik_wrong' });
+    await expect(tokens.verify('cik_other')).rejects.toMatchObject({ status: 401, code: 'auth.key_invalid' });
+  });
+
+  it('follows changes from a cursor without end', async () => {
+    const identity = createIdentity({ url: service.url, key });
+    const { changes_cursor: after } = await identity.users.list({ per_page: 1 });
+    const { user_id } = await service.createUser();
+    for await (const page of identity.changes.follow({ after, wait: 1, interval: 100 })) {
+      if (page.items.at(-1)?.target_id === user_id) break;
+    }
+    const wrong = identity.changes.follow({ after: 'nonsense', interval: 100 });
+    await expect(wrong.next()).rejects.toMatchObject({ code: 'page.cursor_invalid' });
+  });
+});
+
+describe('a verifier at the fake service', () => {
+  let fake: FakeIdentity;
+  beforeEach(async () => {
+    fake = await fakeIdentity();
+  });
+  afterEach(() => fake.close());
+  const from = (mode: VerifierOptions['mode'], more: Partial<VerifierOptions> = {}) =>
+    open({ url: fake.url, key: 'cik_test', mode, ...more });
+  const checks = () => fake.requests['/auth/check-token'] ?? 0;
+  /** A verifier in mode feed which knows that tokens from now on are newer than its begin. */
+  async function following(more: Partial<VerifierOptions> = {}): Promise<Verifier> {
+    const tokens = from('feed', more);
+    await until(() => tokens.current);
+    await pause(1_100);
+    return tokens;
+  }
+
+  it('asks once about a token that many requests bring at the same time, and again after its cache', async () => {
+    const tokens = from('check', { cache: 0.2 });
+    const token = await fake.token({ permissions: ['billing:read'] });
+    await Promise.all(Array.from({ length: 50 }, () => tokens.verify(token)));
+    await tokens.verify(token);
+    expect(checks()).toBe(1);
+    await pause(250);
+    await tokens.verify(token);
+    expect(checks()).toBe(2);
+  });
+
+  it('sends no request about a forged token, so that forgeries cannot use up the limit of the module', async () => {
+    const tokens = from('check');
+    const token = await fake.token();
+    const [head, , signature] = token.split('.') as [string, string, string];
+    const none = Buffer.from('{"alg":"none","typ":"at+jwt"}').toString('base64url');
+    const claims = Buffer.from(JSON.stringify({ sub: 'x', iss: fake.url })).toString('base64url');
+    const forged = ['x', 'a.b.c', `${head}.${claims}.${signature}`, `${none}.${claims}.`, `${token.slice(0, -4)}AAAA`];
+    for (const one of forged) expect(await stateOf(tokens, one)).toBe('invalid');
+    const others = [await fake.token({ audience: 'other' }), await fake.token({ expires_in: -10 })];
+    for (const one of others) expect(await stateOf(tokens, one)).toBe('invalid');
+    expect(checks()).toBe(0);
+  });
+
+  it('asks check-token while the feed is behind, and is unavailable when that fails too', async () => {
+    const tokens = await following({ maxDelay: 1, cache: 0 });
+    const token = await fake.token({ permissions: ['billing:read'] });
+    // The role of the token is new: its permissions are known with the next change.
+    await until(async () => (await tokens.verify(token)).can('billing:read'));
+    fake.hold();
+    fake.endSession(token);
+    await until(() => !tokens.current);
+    expect(await stateOf(tokens, token)).toBe('invalid');
+    const other = await fake.token({ roles: ['administrator'] });
+    const before = checks();
+    expect([await stateOf(tokens, other), checks()]).toEqual(['valid', before + 1]);
+    fake.down();
+    expect(await stateOf(tokens, await fake.token())).toBe('unavailable');
+    fake.up();
+    fake.release();
+    await until(() => tokens.current);
+    expect(await stateOf(tokens, token)).toBe('invalid');
+  });
+
+  it('remembers a bounded number of sessions, and asks about tokens that are older than its memory', async () => {
+    const tokens = await following({ capacity: 3 });
+    const token = await fake.token({ roles: ['administrator'] });
+    expect([await stateOf(tokens, token), checks()]).toEqual(['valid', 0]);
+    const ended = await Promise.all(Array.from({ length: 5 }, () => fake.token()));
+    for (const one of ended) fake.endSession(one);
+    await until(async () => (await stateOf(tokens, ended[4] as string)) === 'invalid');
+    expect(checks()).toBe(0);
+    // The first ones were forgotten.
+    expect([await stateOf(tokens, ended[0] as string), checks()]).toEqual(['invalid', 1]);
+    expect([await stateOf(tokens, token), checks()]).toEqual(['valid', 2]);
+  });
+
+  it('asks about tokens that are older than what it remembers', async () => {
+    const tokens = await following({ retention: 2 });
+    const token = await fake.token({ roles: ['administrator'] });
+    expect([await stateOf(tokens, token), checks()]).toEqual(['valid', 0]);
+    await pause(2_100);
+    expect([await stateOf(tokens, token), checks()]).toEqual(['valid', 1]);
+  });
+
+  it('does not use an answer that is older than a change of the user', async () => {
+    const tokens = await following({ cache: 0 });
+    const token = await fake.token({ roles: ['administrator'], permissions: ['*'] });
+    fake.changePermissions(token, ['billing:read']);
+    await until(async () => !(await tokens.verify(token)).can('billing:write'));
+    fake.disableUser(token);
+    await until(async () => (await stateOf(tokens, token)) === 'invalid');
+  });
+});
