@@ -100,7 +100,8 @@ module.exports = {
       'declared-dependencies',
       'Add the package to package.json.',
       {},
-      { dependencyTypes: ['npm-no-pkg', 'npm-unknown'] },
+      // Optional peers of the client are undeclared to the tool.
+      { dependencyTypes: ['npm-no-pkg', 'npm-unknown'], dependencyTypesNot: ['npm-peer'] },
     ),
     rule('resolvable', 'The import cannot be resolved.', {}, { couldNotResolve: true }),
     rule(

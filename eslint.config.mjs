@@ -31,13 +31,13 @@ const MAY_USE_SQL = [
   'src/platform/database/**',
   'src/**/*.spec.ts',
 ];
-const MAY_READ_THE_ENVIRONMENT = ['src/platform/config/**', 'test/**', 'bench/**', 'scripts/**'];
+const MAY_READ_THE_ENVIRONMENT = ['src/platform/config/**', 'examples/**', 'test/**', 'bench/**', 'scripts/**'];
 const MAY_READ_THE_CLOCK = ['src/platform/clock.ts'];
 const MAY_USE_THE_CONSOLE = ['src/main.ts', 'src/cli/**'];
 /** Files that the command line of TypeORM or Jest loads by their default export. */
 const MAY_EXPORT_DEFAULT = ['ormconfig.ts', 'test/support/global-{setup,teardown}.ts'];
 
-const TYPESCRIPT = ['{client,examples,src,test,migrations,bench,scripts}/**/*.ts', 'ormconfig.ts'];
+const TYPESCRIPT = ['{client,examples,src,test,migrations,bench,scripts}/**/*.{ts,mts}', 'ormconfig.ts'];
 /** The console, which runs in a browser. */
 const WEB = ['web/src/**/*.{ts,tsx}'];
 const SCRIPTS = ['*.{js,mjs}', '{client,scripts,bench,test}/**/*.{js,mjs}', 'src/**/*.worker.js'];
@@ -264,6 +264,7 @@ export default defineConfig(
       'coverage/',
       '.data/',
       'client/dist/',
+      'examples/dist/',
       'client/src/schema.ts',
       'web/src/api/schema.d.ts',
       'docs/',
