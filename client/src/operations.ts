@@ -406,6 +406,86 @@ export const operations = {
      */
     addPasskey: ['POST', '/auth/factor/passkey', { body: 'json' }],
   },
+  webhooks: {
+    /**
+     * Create a webhook.
+     * `POST /webhook/create`.
+     * Permission: webhook:manage.
+     */
+    create: ['POST', '/webhook/create', { body: 'json' }],
+    /**
+     * List webhooks.
+     * `GET /webhook/list`.
+     * Permission: webhook:manage.
+     */
+    list: ['GET', '/webhook/list', { query: true, paged: true }],
+    /**
+     * Get a webhook.
+     * `GET /webhook/{webhook_id}`.
+     * Permission: webhook:manage.
+     */
+    get: ['GET', '/webhook/{webhook_id}', {}],
+    /**
+     * Modify a webhook.
+     * `PATCH /webhook/{webhook_id}`.
+     * Permission: webhook:manage.
+     */
+    update: ['PATCH', '/webhook/{webhook_id}', { body: 'json' }],
+    /**
+     * Delete a webhook.
+     * `DELETE /webhook/{webhook_id}`.
+     * Permission: webhook:manage.
+     */
+    delete: ['DELETE', '/webhook/{webhook_id}', {}],
+    /**
+     * Test a webhook.
+     * `POST /webhook/{webhook_id}/test`.
+     * Permission: webhook:manage.
+     */
+    test: ['POST', '/webhook/{webhook_id}/test', {}],
+    /**
+     * Disable a webhook.
+     * `POST /webhook/{webhook_id}/disable`.
+     * Permission: webhook:manage.
+     */
+    disable: ['POST', '/webhook/{webhook_id}/disable', {}],
+    /**
+     * Enable a webhook.
+     * `POST /webhook/{webhook_id}/enable`.
+     * Permission: webhook:manage.
+     */
+    enable: ['POST', '/webhook/{webhook_id}/enable', { body: 'json' }],
+    /**
+     * Send changes again.
+     * `POST /webhook/{webhook_id}/replay`.
+     * Permission: webhook:manage.
+     */
+    replay: ['POST', '/webhook/{webhook_id}/replay', { body: 'json' }],
+    /**
+     * Pass over a change that fails.
+     * `POST /webhook/{webhook_id}/skip`.
+     * Permission: webhook:manage.
+     */
+    skip: ['POST', '/webhook/{webhook_id}/skip', {}],
+    /**
+     * Replace the secret of a webhook.
+     * `POST /webhook/{webhook_id}/rotate-secret`.
+     * Permission: webhook:manage.
+     */
+    rotateSecret: ['POST', '/webhook/{webhook_id}/rotate-secret', { body: 'json' }],
+    /**
+     * List the deliveries of a webhook.
+     * `GET /webhook/{webhook_id}/delivery/list`.
+     * Permission: webhook:manage.
+     */
+    deliveries: ['GET', '/webhook/{webhook_id}/delivery/list', { query: true, paged: true }],
+    /**
+     * Retry a delivery.
+     * `POST /webhook/{webhook_id}/delivery/{delivery_id}/retry`.
+     * Permission: webhook:manage.
+     */
+    retryDelivery: ['POST', '/webhook/{webhook_id}/delivery/{delivery_id}/retry', {}],
+  },
   stats: {
     /**
      * Get the overview.
@@ -471,6 +551,7 @@ export type ErrorCode =
   | 'bulk.set_changed'
   | 'bulk.too_many'
   | 'change.cursor_expired'
+  | 'delivery.not_found'
   | 'email.token_invalid'
   | 'export.link_invalid'
   | 'factor.already_enrolled'
@@ -511,4 +592,7 @@ export type ErrorCode =
   | 'user.not_found'
   | 'user.self_protected'
   | 'user.version_mismatch'
+  | 'webhook.disabled'
+  | 'webhook.not_found'
+  | 'webhook.too_many'
   | (string & {});

@@ -50,6 +50,14 @@ export interface paths {
          *     - `key.created`: An API key was created.
          *     - `key.resumed`: A suspended API key was resumed.
          *     - `key.revoked`: An API key was revoked.
+         *     - `webhook.created`: A webhook was created.
+         *     - `webhook.changed`: The settings of a webhook changed.
+         *     - `webhook.deleted`: A webhook was deleted.
+         *     - `webhook.enabled`: A webhook was enabled.
+         *     - `webhook.disabled`: A webhook was disabled, by a user or by the service.
+         *     - `webhook.replayed`: A webhook went to another place in the change feed.
+         *     - `webhook.skipped`: A webhook passed over a change that failed.
+         *     - `webhook.secret_rotated`: The secret of a webhook was replaced.
          *     - `signing_key.rotated`: A new key signs access tokens, or is published to sign them later.
          *
          *     Permission: `audit:read`
@@ -1289,6 +1297,266 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/webhook/create": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create a webhook
+         * @description Sends each later change that `GET /change/list` shows to the creator, as a signed request (Standard Webhooks 1.0): in the order of the feed, one at a time, at least once. A response of 2xx is a success, 410 disables the webhook. After any other response the request is sent again, after 5 seconds, then after up to an hour. After 3 days without success, the webhook is disabled and the creator gets a mail. A webhook never sends more than its creator may read at that time. It is disabled if the creator is disabled, deleted or loses `webhook:manage`.
+         *
+         *     The target must not be a private, reserved or local address, unless `WEBHOOK_ALLOWED_NETWORKS` names it. Redirects are not followed.
+         *
+         *     Permission: `webhook:manage`; not available to API keys
+         *
+         *     Requires a fresh authentication.
+         */
+        post: operations["createWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhook/list": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List webhooks
+         * @description Returns the webhooks of Carrier Users within the scope. A caller without a scope also sees all webhooks of System Users. Other callers see only the webhooks that they created.
+         *
+         *     Permission: `webhook:manage`
+         */
+        get: operations["listWebhooks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhook/{webhook_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a webhook
+         * @description Permission: `webhook:manage`
+         */
+        get: operations["getWebhook"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a webhook
+         * @description No request is sent after the response. If a request is under way, the response comes after it: at most 15 seconds later.
+         *
+         *     Permission: `webhook:manage`
+         */
+        delete: operations["deleteWebhook"];
+        options?: never;
+        head?: never;
+        /**
+         * Modify a webhook
+         * @description Absent fields stay unchanged. Takes effect on the next request of the webhook.
+         *
+         *     Permission: `webhook:manage`; not available to API keys
+         *
+         *     Requires a fresh authentication.
+         */
+        patch: operations["changeWebhook"];
+        trace?: never;
+    };
+    "/webhook/{webhook_id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Test a webhook
+         * @description Sends a request of the type `webhook.test`. Its result is in the list of deliveries.
+         *
+         *     Permission: `webhook:manage`
+         */
+        post: operations["testWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhook/{webhook_id}/disable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Disable a webhook
+         * @description The webhook stays at its place in the feed. A request that is under way continues.
+         *
+         *     Permission: `webhook:manage`
+         */
+        post: operations["disableWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhook/{webhook_id}/enable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Enable a webhook
+         * @description Continues where the webhook stopped, or after the cursor or time given.
+         *
+         *     Permission: `webhook:manage`
+         */
+        post: operations["enableWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhook/{webhook_id}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send changes again
+         * @description Goes back, or forward, to a cursor or time, and sends all changes after it.
+         *
+         *     Permission: `webhook:manage`
+         */
+        post: operations["replayWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhook/{webhook_id}/skip": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Pass over a change that fails
+         * @description Continues with the change after the one that fails. Has no effect unless the webhook is `failing`.
+         *
+         *     Permission: `webhook:manage`
+         */
+        post: operations["skipWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhook/{webhook_id}/rotate-secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replace the secret of a webhook
+         * @description Both secrets sign until `old_secret_until`. Another rotation ends the oldest secret.
+         *
+         *     Permission: `webhook:manage`; not available to API keys
+         *
+         *     Requires a fresh authentication.
+         */
+        post: operations["rotateWebhookSecret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhook/{webhook_id}/delivery/list": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the deliveries of a webhook
+         * @description Returns the attempts of the last 7 days, at most the last 10,000, and the tests and retries that are waiting.
+         *
+         *     Permission: `webhook:manage`
+         */
+        get: operations["listDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/webhook/{webhook_id}/delivery/{delivery_id}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Retry a delivery
+         * @description Sends the change of the delivery once more, beside the order of the feed.
+         *
+         *     Permission: `webhook:manage`
+         */
+        post: operations["retryDelivery"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/auth/reset_email": {
         parameters: {
             query?: never;
@@ -1324,7 +1592,7 @@ export interface paths {
         put?: never;
         /**
          * Set a password with a link
-         * @description Sets the password. The link works once. All sessions of the user end, the user gets a mail, and an invited user becomes active. A link with the kind `not_me` also restores the address that it was mailed to, revokes API keys, and removes second factors that were added since the first change that it undoes. A rejected password does not use up the link. At most 8 new passwords of a user are processed at the same time; further requests return 429. With `Accept: text/html`, the response is a page whose form posts to this path and needs no script.
+         * @description Sets the password. The link works once. All sessions of the user end, the user gets a mail, and an invited user becomes active. A link with the kind `not_me` also restores the address that it was mailed to, revokes API keys, disables webhooks and removes second factors that were added since the first change that it undoes. A rejected password does not use up the link. At most 8 new passwords of a user are processed at the same time; further requests return 429. With `Accept: text/html`, the response is a page whose form posts to this path and needs no script.
          */
         post: operations["resetPassword"];
         delete?: never;
@@ -4697,6 +4965,432 @@ export interface components {
              */
             keys?: components["schemas"]["KeysDecision"];
         };
+        /** @description A webhook together with a new secret. */
+        WebhookSecretResponse: {
+            /**
+             * @description verifies signatures (Standard Webhooks 1.0); no other response contains it
+             * @example whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw
+             */
+            secret: string;
+            /**
+             * Format: uuid
+             * @description UUIDv7
+             * @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2
+             */
+            webhook_id: string;
+            /**
+             * @description target of the requests
+             * @example https://billing.example.net/identity
+             */
+            url: string;
+            /**
+             * @description purpose of the webhook
+             * @example Invoices
+             */
+            description: string | null;
+            /**
+             * @description types of the changes to send; empty = all
+             * @example [
+             *       "user.changed"
+             *     ]
+             */
+            type_in: string[];
+            /**
+             * @description carriers that the webhook is limited to; null = the scope of its creator
+             * @example [
+             *       "acme"
+             *     ]
+             */
+            carrier_scope: string[] | null;
+            /**
+             * @description whether `data` contains `values`
+             * @example false
+             */
+            include_values: boolean;
+            /**
+             * @description `failing`: the last request failed and is retried
+             * @example active
+             */
+            state: components["schemas"]["WebhookState"];
+            /**
+             * @description why the webhook is disabled. `requested`: by a user; `gone`: response 410; `failed`: three days without success; `creator`: the creator may no longer do what the webhook does; `not_me`: the creator reported that another person had used the account
+             * @example requested
+             */
+            disabled_reason: components["schemas"]["WebhookDisabledReason"] | null;
+            /**
+             * Format: int64
+             * @description age in seconds of the oldest change after the last delivered change; 0 = none
+             * @example 0
+             */
+            behind_seconds: number;
+            /**
+             * Format: int64
+             * @description status code of the last response; null without a response
+             * @example 200
+             */
+            last_status: number | null;
+            /**
+             * @description reason of the last failure without a response
+             * @example timeout
+             */
+            last_error: string | null;
+            /**
+             * Format: date-time
+             * @description time of the last request
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            last_attempt_at: string | null;
+            /**
+             * Format: date-time
+             * @description time of the first failure since the last success
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            failing_since: string | null;
+            /**
+             * Format: date-time
+             * @description time of the next attempt; null unless the webhook is failing
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            next_attempt_at: string | null;
+            /**
+             * Format: date-time
+             * @description until when the old secret signs too
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            old_secret_until: string | null;
+            /**
+             * Format: date-time
+             * @description time of creation, RFC 3339 in UTC
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            created_at: string;
+            /**
+             * Format: uuid
+             * @description user who created the webhook and whose scope limits it
+             * @example 0192f0a7-11c2-7d4e-8b6f-2a3c4d5e6f70
+             */
+            created_by: string;
+            /**
+             * Format: date-time
+             * @description time of the last change by a user
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            updated_at: string;
+        };
+        /** @description A new webhook. */
+        CreateWebhookRequest: {
+            /**
+             * @description target of the requests: `https`, port 443 or at least 1024, no user, no fragment. `http` only for addresses in `WEBHOOK_ALLOWED_NETWORKS`. Up to 2,048 characters
+             * @example https://billing.example.net/identity
+             */
+            url: string;
+            /**
+             * @description purpose of the webhook, up to 500 characters; null = none
+             * @example Invoices
+             */
+            description?: string | null;
+            /**
+             * @description types of the changes to send; absent or empty = all
+             * @example [
+             *       "user.created"
+             *     ]
+             */
+            type_in?: components["schemas"]["ChangeType"][];
+            /**
+             * @description carriers that the webhook is limited to; null or absent = the caller's scope. For System Users only
+             * @example [
+             *       "acme"
+             *     ]
+             */
+            carrier_scope?: string[] | null;
+            /**
+             * @description whether `data` contains `values`, see `GET /change/list`; needs `user:read`
+             * @example false
+             */
+            include_values?: boolean;
+        };
+        /** @description A webhook. */
+        WebhookResponse: {
+            /**
+             * Format: uuid
+             * @description UUIDv7
+             * @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2
+             */
+            webhook_id: string;
+            /**
+             * @description target of the requests
+             * @example https://billing.example.net/identity
+             */
+            url: string;
+            /**
+             * @description purpose of the webhook
+             * @example Invoices
+             */
+            description: string | null;
+            /**
+             * @description types of the changes to send; empty = all
+             * @example [
+             *       "user.changed"
+             *     ]
+             */
+            type_in: string[];
+            /**
+             * @description carriers that the webhook is limited to; null = the scope of its creator
+             * @example [
+             *       "acme"
+             *     ]
+             */
+            carrier_scope: string[] | null;
+            /**
+             * @description whether `data` contains `values`
+             * @example false
+             */
+            include_values: boolean;
+            /**
+             * @description `failing`: the last request failed and is retried
+             * @example active
+             */
+            state: components["schemas"]["WebhookState"];
+            /**
+             * @description why the webhook is disabled. `requested`: by a user; `gone`: response 410; `failed`: three days without success; `creator`: the creator may no longer do what the webhook does; `not_me`: the creator reported that another person had used the account
+             * @example requested
+             */
+            disabled_reason: components["schemas"]["WebhookDisabledReason"] | null;
+            /**
+             * Format: int64
+             * @description age in seconds of the oldest change after the last delivered change; 0 = none
+             * @example 0
+             */
+            behind_seconds: number;
+            /**
+             * Format: int64
+             * @description status code of the last response; null without a response
+             * @example 200
+             */
+            last_status: number | null;
+            /**
+             * @description reason of the last failure without a response
+             * @example timeout
+             */
+            last_error: string | null;
+            /**
+             * Format: date-time
+             * @description time of the last request
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            last_attempt_at: string | null;
+            /**
+             * Format: date-time
+             * @description time of the first failure since the last success
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            failing_since: string | null;
+            /**
+             * Format: date-time
+             * @description time of the next attempt; null unless the webhook is failing
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            next_attempt_at: string | null;
+            /**
+             * Format: date-time
+             * @description until when the old secret signs too
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            old_secret_until: string | null;
+            /**
+             * Format: date-time
+             * @description time of creation, RFC 3339 in UTC
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            created_at: string;
+            /**
+             * Format: uuid
+             * @description user who created the webhook and whose scope limits it
+             * @example 0192f0a7-11c2-7d4e-8b6f-2a3c4d5e6f70
+             */
+            created_by: string;
+            /**
+             * Format: date-time
+             * @description time of the last change by a user
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            updated_at: string;
+        };
+        /** @description A page of webhooks. */
+        WebhookListResponse: {
+            /** @description newest first unless sorted otherwise */
+            items: components["schemas"]["WebhookResponse"][];
+            /**
+             * Format: int64
+             * @description requested number of rows
+             * @example 50
+             */
+            per_page: number;
+            /**
+             * Format: int64
+             * @description number of the page, only for requests with `page`
+             * @example 1
+             */
+            page?: number;
+            /**
+             * @description value of `cursor` for the next page; null on the last page
+             * @example eyJzIjoiY3JlYXRlZF9hdCJ9.mZ4kTq1v
+             */
+            next_cursor: string | null;
+            /** @description number of rows that match the filter; null with `count=none` */
+            total: components["schemas"]["PageTotalResponse"] | null;
+        };
+        /** @description Changes to a webhook. Absent fields stay unchanged (RFC 7396). */
+        ChangeWebhookRequest: {
+            /**
+             * @description target of the requests, as in `POST /webhook/create`
+             * @example https://billing.example.net/identity
+             */
+            url?: string;
+            /**
+             * @description purpose of the webhook; null clears it
+             * @example Invoices
+             */
+            description?: string | null;
+            /**
+             * @description types of the changes to send; empty = all
+             * @example [
+             *       "user.created"
+             *     ]
+             */
+            type_in?: components["schemas"]["ChangeType"][];
+            /**
+             * @description carriers that the webhook is limited to; null = the scope of its creator
+             * @example [
+             *       "acme"
+             *     ]
+             */
+            carrier_scope?: string[] | null;
+            /**
+             * @description whether `data` contains `values`; needs `user:read`
+             * @example false
+             */
+            include_values?: boolean;
+        };
+        /** @description Where an enabled webhook continues. */
+        EnableWebhookRequest: {
+            /**
+             * @description cursor of the change feed, or an RFC 3339 time; absent = where the webhook stopped
+             * @example 2026-11-20T13:00:00Z
+             */
+            after?: string;
+        };
+        /** @description From where changes are sent again. */
+        ReplayWebhookRequest: {
+            /**
+             * @description cursor of the change feed, or an RFC 3339 time, at most `CHANGE_DAYS` ago
+             * @example 2026-11-20T13:00:00Z
+             */
+            after: string;
+        };
+        /** @description The end of the old secret. */
+        RotateWebhookSecretRequest: {
+            /**
+             * Format: int32
+             * @description seconds for which the old secret signs too, 0–604,800
+             * @example 86400
+             */
+            keep_old_seconds: number;
+        };
+        /** @description An attempt to send a request, or a test or retry that is waiting. */
+        WebhookDeliveryResponse: {
+            /**
+             * Format: uuid
+             * @description UUIDv7
+             * @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d3
+             */
+            delivery_id: string;
+            /**
+             * @description why the request was sent
+             * @example change
+             */
+            kind: components["schemas"]["WebhookDeliveryKind"];
+            /**
+             * Format: uuid
+             * @description change that was sent, the header `webhook-id`; null for a test
+             * @example 0192f0c4-2f10-7b6d-8e93-5a4b3c2d1e0f
+             */
+            change_id: string | null;
+            /**
+             * @description type of the change
+             * @example user.changed
+             */
+            type: string;
+            /**
+             * Format: int64
+             * @description number of the attempt, beginning with 1
+             * @example 1
+             */
+            attempt: number;
+            /**
+             * Format: date-time
+             * @description time of the attempt or of its request
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description time of the attempt; null while it is waiting
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            attempted_at: string | null;
+            /**
+             * Format: int64
+             * @description status code of the response; null without a response
+             * @example 200
+             */
+            status: number | null;
+            /**
+             * @description reason without a response
+             * @example timeout
+             */
+            error: string | null;
+            /**
+             * Format: int64
+             * @description milliseconds until the response was received
+             * @example 42
+             */
+            duration_ms: number | null;
+            /**
+             * @description body of the request; `values` are not stored
+             * @example {}
+             */
+            request: string | null;
+            /**
+             * @description first 16 KiB of the response
+             * @example ok
+             */
+            response: string | null;
+        };
+        /** @description A page of deliveries. */
+        WebhookDeliveryListResponse: {
+            /** @description newest first unless sorted otherwise */
+            items: components["schemas"]["WebhookDeliveryResponse"][];
+            /**
+             * Format: int64
+             * @description requested number of rows
+             * @example 50
+             */
+            per_page: number;
+            /**
+             * Format: int64
+             * @description number of the page, only for requests with `page`
+             * @example 1
+             */
+            page?: number;
+            /**
+             * @description value of `cursor` for the next page; null on the last page
+             * @example eyJzIjoiY3JlYXRlZF9hdCJ9.mZ4kTq1v
+             */
+            next_cursor: string | null;
+            /** @description number of rows that match the filter; null with `count=none` */
+            total: components["schemas"]["PageTotalResponse"] | null;
+        };
         /** @description Accepted request. It has no fields, so it does not reveal whether an address is known. */
         AcceptedResponse: Record<string, never>;
         /** @description Request to reset a password. */
@@ -5089,6 +5783,13 @@ export interface components {
         CountRelation: "eq" | "approx" | (string & {});
         /**
          * @description Sort field of the list.
+         * @default created_at
+         * @example created_at
+         * @enum {string}
+         */
+        DeliverySort: "created_at";
+        /**
+         * @description Sort field of the list.
          * @default occurred_at
          * @example occurred_at
          * @enum {string}
@@ -5130,7 +5831,7 @@ export interface components {
          * @example invitation
          * @enum {string}
          */
-        MailKind: "invitation" | "reset" | "secured" | "email-confirmation" | "enrollment-code" | "password-changed" | "email-change-notice" | "token-reuse" | "factor-enrolled" | "factor-removed" | "factors-reset" | "recovery-code-used" | "recovery-codes-low" | "recovery-codes-renewed" | "passkey-counter" | "second-step-missing" | "new-address-login" | (string & {});
+        MailKind: "invitation" | "reset" | "secured" | "email-confirmation" | "enrollment-code" | "password-changed" | "email-change-notice" | "token-reuse" | "factor-enrolled" | "factor-removed" | "factors-reset" | "recovery-code-used" | "recovery-codes-low" | "recovery-codes-renewed" | "passkey-counter" | "second-step-missing" | "new-address-login" | "webhook-disabled" | (string & {});
         /**
          * @description Sort field of the list.
          * @default created_at
@@ -5156,13 +5857,6 @@ export interface components {
          * @enum {string}
          */
         OperationKind: "change" | "delete" | "undo" | "import" | (string & {});
-        /**
-         * @description Sort field of the list.
-         * @default created_at
-         * @example created_at
-         * @enum {string}
-         */
-        OperationSort: "created_at";
         /**
          * @description State of an operation: during the upload, accepted, running, and the three final states.
          * @example receiving
@@ -5214,6 +5908,24 @@ export interface components {
          * @enum {string}
          */
         UserType: "carrier" | "system" | (string & {});
+        /**
+         * @description Why a request is sent: a change of the feed, a test, or the retry of a delivery.
+         * @example change
+         * @enum {string}
+         */
+        WebhookDeliveryKind: "change" | "test" | "retry" | (string & {});
+        /**
+         * @description Reason why a webhook is disabled.
+         * @example requested
+         * @enum {string}
+         */
+        WebhookDisabledReason: "requested" | "gone" | "failed" | "creator" | "not_me" | (string & {});
+        /**
+         * @description State of a webhook. `failing`: the last request failed and is retried.
+         * @example active
+         * @enum {string}
+         */
+        WebhookState: "active" | "failing" | "disabled" | (string & {});
     };
     responses: never;
     parameters: {
@@ -5556,6 +6268,11 @@ export interface components {
          * @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2
          */
         KeyIdPath: string;
+        /**
+         * @description Sort field; nulls last, the id breaks ties
+         * @example created_at
+         */
+        OrderBy: components["schemas"]["DeliverySort"];
         /**
          * @description Id of the operation, a UUID. Other text returns 404.
          * @example 0192f0c3-9e21-7a54-b1d7-4c5b6a798897
@@ -6271,6 +6988,11 @@ export interface components {
          * @example 0192f0c6-1d2e-7f3a-8b4c-5d6e7f8a9b0c
          */
         FactorIdPath: string;
+        /**
+         * @description Id of the webhook, a UUID. Other text returns 404.
+         * @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2
+         */
+        WebhookIdPath: string;
     };
     requestBodies: never;
     headers: never;
@@ -8014,7 +8736,7 @@ export interface operations {
                  * @description Sort field; nulls last, the id breaks ties
                  * @example created_at
                  */
-                order_by?: components["schemas"]["OperationSort"];
+                order_by?: components["parameters"]["OrderBy"];
                 /**
                  * @description Direction of the sort
                  * @example desc
@@ -13085,6 +13807,663 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["UserResponse"];
+                };
+            };
+        };
+    };
+    createWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "url": "https://billing.example.net/identity"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CreateWebhookRequest"];
+            };
+        };
+        responses: {
+            /** @description The webhook; no other response has the secret */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookSecretResponse"];
+                };
+            };
+        };
+    };
+    listWebhooks: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Sort field; nulls last, the id breaks ties
+                 * @example created_at
+                 */
+                order_by?: components["parameters"]["OrderBy"];
+                /**
+                 * @description Direction of the sort
+                 * @example desc
+                 */
+                order_dir?: components["parameters"]["OrderDir"];
+                /**
+                 * @description Rows per page
+                 * @example 50
+                 */
+                per_page?: components["parameters"]["PerPage"];
+                /**
+                 * @description Number of the page, from 1. `page` × `per_page` is at most 100,000. Cannot be combined with `cursor`
+                 * @example 1
+                 */
+                page?: components["parameters"]["Page"];
+                /**
+                 * @description `next_cursor` of the previous page; valid for the same caller, filter and sort
+                 * @example eyJzIjoiY3JlYXRlZF9hdCJ9.mZ4kTq1v
+                 */
+                cursor?: components["parameters"]["Cursor"];
+                /**
+                 * @description `estimated` counts up to 10,000 rows and estimates larger totals; `exact` counts all rows; `none` leaves `total` null
+                 * @example estimated
+                 */
+                count?: components["parameters"]["Count"];
+                /**
+                 * @description Id of the webhook: equals
+                 * @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2
+                 */
+                webhook_id?: string;
+                /**
+                 * @description Id of the webhook: does not equal; matches null too
+                 * @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2
+                 */
+                webhook_id_ne?: string;
+                /**
+                 * @description Id of the webhook: is one of up to 500 different values, separated by commas
+                 * @example [
+                 *       "0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2"
+                 *     ]
+                 */
+                webhook_id_in?: string[];
+                /**
+                 * @description Target: equals
+                 * @example https://identity.example.net/user/export/Zk3vQ9sT1xWcR7yLb0uHnE5mPjD2gAaK8oIfX4eVt6M
+                 */
+                url?: string;
+                /**
+                 * @description Target: does not equal; matches null too
+                 * @example https://identity.example.net/user/export/Zk3vQ9sT1xWcR7yLb0uHnE5mPjD2gAaK8oIfX4eVt6M
+                 */
+                url_ne?: string;
+                /**
+                 * @description Target: is one of up to 500 different values, separated by commas
+                 * @example [
+                 *       "https://identity.example.net/user/export/Zk3vQ9sT1xWcR7yLb0uHnE5mPjD2gAaK8oIfX4eVt6M"
+                 *     ]
+                 */
+                url_in?: string[];
+                /**
+                 * @description Target: contains, ignoring case; at least 3 characters
+                 * @example https://identity.example.net/user/export/Zk3vQ9sT1xWcR7yLb0uHnE5mPjD2gAaK8oIfX4eVt6M
+                 */
+                url_like?: string;
+                /**
+                 * @description State: equals
+                 * @example active
+                 */
+                state?: components["schemas"]["WebhookState"];
+                /**
+                 * @description State: does not equal; matches null too
+                 * @example active
+                 */
+                state_ne?: components["schemas"]["WebhookState"];
+                /**
+                 * @description State: is one of up to 500 different values, separated by commas
+                 * @example [
+                 *       "active"
+                 *     ]
+                 */
+                state_in?: components["schemas"]["WebhookState"][];
+                /**
+                 * @description Time of creation: equals
+                 * @example 2026-11-20T13:00:00.000Z
+                 */
+                created_at?: string;
+                /**
+                 * @description Time of creation: does not equal; matches null too
+                 * @example 2026-11-20T13:00:00.000Z
+                 */
+                created_at_ne?: string;
+                /**
+                 * @description Time of creation: is one of up to 500 different values, separated by commas
+                 * @example [
+                 *       "2026-11-20T13:00:00.000Z"
+                 *     ]
+                 */
+                created_at_in?: string[];
+                /**
+                 * @description Time of creation: is after
+                 * @example 2026-11-20T13:00:00.000Z
+                 */
+                created_at_gt?: string;
+                /**
+                 * @description Time of creation: is at or after
+                 * @example 2026-11-20T13:00:00.000Z
+                 */
+                created_at_gte?: string;
+                /**
+                 * @description Time of creation: is before
+                 * @example 2026-11-20T13:00:00.000Z
+                 */
+                created_at_lt?: string;
+                /**
+                 * @description Time of creation: is at or before
+                 * @example 2026-11-20T13:00:00.000Z
+                 */
+                created_at_lte?: string;
+                /**
+                 * @description User who created the webhook: equals
+                 * @example 0192f0a7-11c2-7d4e-8b6f-2a3c4d5e6f70
+                 */
+                created_by?: string;
+                /**
+                 * @description User who created the webhook: does not equal; matches null too
+                 * @example 0192f0a7-11c2-7d4e-8b6f-2a3c4d5e6f70
+                 */
+                created_by_ne?: string;
+                /**
+                 * @description User who created the webhook: is one of up to 500 different values, separated by commas
+                 * @example [
+                 *       "0192f0a7-11c2-7d4e-8b6f-2a3c4d5e6f70"
+                 *     ]
+                 */
+                created_by_in?: string[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of webhooks */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookListResponse"];
+                };
+            };
+        };
+    };
+    getWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the webhook, a UUID. Other text returns 404.
+                 * @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2
+                 */
+                webhook_id: components["parameters"]["WebhookIdPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The webhook */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookResponse"];
+                };
+            };
+        };
+    };
+    deleteWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the webhook, a UUID. Other text returns 404.
+                 * @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2
+                 */
+                webhook_id: components["parameters"]["WebhookIdPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The webhook is deleted */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    changeWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the webhook, a UUID. Other text returns 404.
+                 * @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2
+                 */
+                webhook_id: components["parameters"]["WebhookIdPath"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "url": "https://billing.example.net/identity"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ChangeWebhookRequest"];
+            };
+        };
+        responses: {
+            /** @description The webhook after the change */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookResponse"];
+                };
+            };
+        };
+    };
+    testWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the webhook, a UUID. Other text returns 404.
+                 * @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2
+                 */
+                webhook_id: components["parameters"]["WebhookIdPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The webhook */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookResponse"];
+                };
+            };
+        };
+    };
+    disableWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the webhook, a UUID. Other text returns 404.
+                 * @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2
+                 */
+                webhook_id: components["parameters"]["WebhookIdPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The webhook */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookResponse"];
+                };
+            };
+        };
+    };
+    enableWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the webhook, a UUID. Other text returns 404.
+                 * @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2
+                 */
+                webhook_id: components["parameters"]["WebhookIdPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /** @example {} */
+                "application/json": components["schemas"]["EnableWebhookRequest"];
+            };
+        };
+        responses: {
+            /** @description The webhook */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookResponse"];
+                };
+            };
+        };
+    };
+    replayWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the webhook, a UUID. Other text returns 404.
+                 * @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2
+                 */
+                webhook_id: components["parameters"]["WebhookIdPath"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "after": "2026-11-20T13:00:00Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ReplayWebhookRequest"];
+            };
+        };
+        responses: {
+            /** @description The webhook */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookResponse"];
+                };
+            };
+        };
+    };
+    skipWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the webhook, a UUID. Other text returns 404.
+                 * @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2
+                 */
+                webhook_id: components["parameters"]["WebhookIdPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The webhook */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookResponse"];
+                };
+            };
+        };
+    };
+    rotateWebhookSecret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the webhook, a UUID. Other text returns 404.
+                 * @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2
+                 */
+                webhook_id: components["parameters"]["WebhookIdPath"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "keep_old_seconds": 86400
+                 *     }
+                 */
+                "application/json": components["schemas"]["RotateWebhookSecretRequest"];
+            };
+        };
+        responses: {
+            /** @description The webhook with the new secret */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookSecretResponse"];
+                };
+            };
+        };
+    };
+    listDeliveries: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Sort field; nulls last, the id breaks ties
+                 * @example created_at
+                 */
+                order_by?: components["parameters"]["OrderBy"];
+                /**
+                 * @description Direction of the sort
+                 * @example desc
+                 */
+                order_dir?: components["parameters"]["OrderDir"];
+                /**
+                 * @description Rows per page
+                 * @example 50
+                 */
+                per_page?: components["parameters"]["PerPage"];
+                /**
+                 * @description Number of the page, from 1. `page` × `per_page` is at most 100,000. Cannot be combined with `cursor`
+                 * @example 1
+                 */
+                page?: components["parameters"]["Page"];
+                /**
+                 * @description `next_cursor` of the previous page; valid for the same caller, filter and sort
+                 * @example eyJzIjoiY3JlYXRlZF9hdCJ9.mZ4kTq1v
+                 */
+                cursor?: components["parameters"]["Cursor"];
+                /**
+                 * @description `estimated` counts up to 10,000 rows and estimates larger totals; `exact` counts all rows; `none` leaves `total` null
+                 * @example estimated
+                 */
+                count?: components["parameters"]["Count"];
+                /**
+                 * @description Why the request was sent: equals
+                 * @example change
+                 */
+                kind?: components["schemas"]["WebhookDeliveryKind"];
+                /**
+                 * @description Why the request was sent: does not equal; matches null too
+                 * @example change
+                 */
+                kind_ne?: components["schemas"]["WebhookDeliveryKind"];
+                /**
+                 * @description Why the request was sent: is one of up to 500 different values, separated by commas
+                 * @example [
+                 *       "change"
+                 *     ]
+                 */
+                kind_in?: components["schemas"]["WebhookDeliveryKind"][];
+                /**
+                 * @description Change that was sent: equals
+                 * @example 0192f0c4-2f10-7b6d-8e93-5a4b3c2d1e0f
+                 */
+                change_id?: string;
+                /**
+                 * @description Change that was sent: does not equal; matches null too
+                 * @example 0192f0c4-2f10-7b6d-8e93-5a4b3c2d1e0f
+                 */
+                change_id_ne?: string;
+                /**
+                 * @description Change that was sent: is one of up to 500 different values, separated by commas
+                 * @example [
+                 *       "0192f0c4-2f10-7b6d-8e93-5a4b3c2d1e0f"
+                 *     ]
+                 */
+                change_id_in?: string[];
+                /**
+                 * @description Change that was sent: has no value
+                 * @example true
+                 */
+                change_id_isnull?: boolean;
+                /**
+                 * @description Type of the change: equals
+                 * @example user.changed
+                 */
+                type?: string;
+                /**
+                 * @description Type of the change: does not equal; matches null too
+                 * @example user.changed
+                 */
+                type_ne?: string;
+                /**
+                 * @description Type of the change: is one of up to 500 different values, separated by commas
+                 * @example [
+                 *       "user.changed"
+                 *     ]
+                 */
+                type_in?: string[];
+                /**
+                 * @description Type of the change: contains, ignoring case; at least 3 characters
+                 * @example user.changed
+                 */
+                type_like?: string;
+                /**
+                 * @description Whether the request was sent without a response of 2xx: equals
+                 * @example true
+                 */
+                failed?: boolean;
+                /**
+                 * @description Whether the request was sent without a response of 2xx: does not equal; matches null too
+                 * @example true
+                 */
+                failed_ne?: boolean;
+                /**
+                 * @description Whether the request was sent without a response of 2xx: is one of up to 500 different values, separated by commas
+                 * @example [
+                 *       true
+                 *     ]
+                 */
+                failed_in?: boolean[];
+                /**
+                 * @description Time of the attempt or of its request: equals
+                 * @example 2026-11-20T13:00:00.000Z
+                 */
+                created_at?: string;
+                /**
+                 * @description Time of the attempt or of its request: does not equal; matches null too
+                 * @example 2026-11-20T13:00:00.000Z
+                 */
+                created_at_ne?: string;
+                /**
+                 * @description Time of the attempt or of its request: is one of up to 500 different values, separated by commas
+                 * @example [
+                 *       "2026-11-20T13:00:00.000Z"
+                 *     ]
+                 */
+                created_at_in?: string[];
+                /**
+                 * @description Time of the attempt or of its request: is after
+                 * @example 2026-11-20T13:00:00.000Z
+                 */
+                created_at_gt?: string;
+                /**
+                 * @description Time of the attempt or of its request: is at or after
+                 * @example 2026-11-20T13:00:00.000Z
+                 */
+                created_at_gte?: string;
+                /**
+                 * @description Time of the attempt or of its request: is before
+                 * @example 2026-11-20T13:00:00.000Z
+                 */
+                created_at_lt?: string;
+                /**
+                 * @description Time of the attempt or of its request: is at or before
+                 * @example 2026-11-20T13:00:00.000Z
+                 */
+                created_at_lte?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the webhook, a UUID. Other text returns 404.
+                 * @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2
+                 */
+                webhook_id: components["parameters"]["WebhookIdPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of deliveries */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDeliveryListResponse"];
+                };
+            };
+        };
+    };
+    retryDelivery: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the webhook, a UUID. Other text returns 404.
+                 * @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2
+                 */
+                webhook_id: components["parameters"]["WebhookIdPath"];
+                /**
+                 * @description Id of the delivery, a UUID. Other text returns 404.
+                 * @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d3
+                 */
+                delivery_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The webhook */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookResponse"];
                 };
             };
         };
