@@ -37,7 +37,7 @@ const MAY_USE_THE_CONSOLE = ['src/main.ts', 'src/cli/**'];
 /** Files that the command line of TypeORM or Jest loads by their default export. */
 const MAY_EXPORT_DEFAULT = ['ormconfig.ts', 'test/support/global-{setup,teardown}.ts'];
 
-const TYPESCRIPT = ['{client,examples,src,test,migrations,bench,scripts}/**/*.{ts,mts}', 'ormconfig.ts'];
+const TYPESCRIPT = ['{client,examples,src,test,migrations,bench,scripts}/**/*.ts', 'examples/**/*.mts', 'ormconfig.ts'];
 /** The console, which runs in a browser. */
 const WEB = ['web/src/**/*.{ts,tsx}'];
 const SCRIPTS = ['*.{js,mjs}', '{client,scripts,bench,test}/**/*.{js,mjs}', 'src/**/*.worker.js'];
