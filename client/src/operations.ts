@@ -284,6 +284,12 @@ export const operations = {
      */
     introspect: ['POST', '/auth/introspect', { body: 'form' }],
     /**
+     * Get the metadata of the authorization server.
+     * `GET /.well-known/oauth-authorization-server`.
+     * Permission: none.
+     */
+    metadata: ['GET', '/.well-known/oauth-authorization-server', {}],
+    /**
      * Authenticate again in the current session.
      * `POST /auth/reauthenticate`.
      * Permission: any login.

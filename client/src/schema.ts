@@ -845,6 +845,48 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/.well-known/oauth-authorization-server": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the metadata of the authorization server
+         * @description For OAuth 2.0 libraries (RFC 8414). With a `BASE_PATH`, the metadata is also where the RFC puts it: at `/.well-known/oauth-authorization-server` followed by `BASE_PATH`. The service has no authorization endpoint and no token endpoint: users log in with `POST /auth/login`.
+         */
+        get: operations["getAuthorizationServer"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/auth/verify": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Check a token for a proxy
+         * @description For `auth_request` of nginx, `forwardAuth` of Traefik and `forward_auth` of Caddy (docs/proxies.md). Accepts any method, access tokens of any audience, and API keys. A check counts as activity of the session. The 204 response names the caller in headers, which the proxy copies to the request to the module. A 403 names the first missing permission. Users who must change their password or enrol a second factor also get 403.
+         *
+         *     Permission: `any login`
+         */
+        get: operations["verifyToken"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/auth/reauthenticate": {
         parameters: {
             query?: never;
@@ -4329,6 +4371,48 @@ export interface components {
              * @example cik_Zk3vQ9sT1xWcR7yLb0uHnE5mPjD2gAaK8oIfX4eVt6M
              */
             client_secret?: string;
+        };
+        /** @description Authorization server metadata (RFC 8414 §2). */
+        AuthorizationServerResponse: {
+            /**
+             * @description issuer of the tokens: the public URL of the service, with `BASE_PATH`
+             * @example https://identity.example.net
+             */
+            issuer: string;
+            /**
+             * @description URL of the public keys
+             * @example https://identity.example.net/.well-known/jwks.json
+             */
+            jwks_uri: string;
+            /**
+             * @description URL of the token introspection
+             * @example https://identity.example.net/auth/introspect
+             */
+            introspection_endpoint: string;
+            /**
+             * @description ways to send the API key of a module: as Bearer token, or with its id as client credentials
+             * @example [
+             *       "Bearer",
+             *       "client_secret_basic",
+             *       "client_secret_post"
+             *     ]
+             */
+            introspection_endpoint_auth_methods_supported: string[];
+            /**
+             * @description always empty: the service has no authorization endpoint
+             * @example []
+             */
+            response_types_supported: string[];
+            /**
+             * @description always empty: the service has no token endpoint
+             * @example []
+             */
+            grant_types_supported: string[];
+            /**
+             * @description URL of the API explorer
+             * @example https://identity.example.net/docs
+             */
+            service_documentation: string;
         };
         /** @description A new access token of the same session. */
         ReauthenticateResponse: {
@@ -13188,6 +13272,72 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["IntrospectionResponse"];
                 };
+            };
+        };
+    };
+    getAuthorizationServer: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The metadata */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuthorizationServerResponse"];
+                };
+            };
+        };
+    };
+    verifyToken: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Required permission; repeatable, up to 20 times. Any suffices, unless `all=true`
+                 * @example [
+                 *       "billing:read"
+                 *     ]
+                 */
+                permission?: string[];
+                /**
+                 * @description `true`: requires each `permission`
+                 * @example false
+                 */
+                all?: boolean;
+                /**
+                 * @description Name of the module: the `aud` of an access token must contain it. By default, any audience is accepted. API keys have no audience
+                 * @example billing
+                 */
+                audience?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The token is valid and has the permissions */
+            204: {
+                headers: {
+                    /** @description Id of the user; empty for API keys */
+                    "X-Auth-User-Id"?: string;
+                    /** @description `system` or `carrier`; empty for API keys */
+                    "X-Auth-User-Type"?: string;
+                    /** @description Carrier of a Carrier User or of their API key, otherwise empty */
+                    "X-Auth-Carrier-Id"?: string;
+                    /** @description The permissions of the request that the caller holds, separated by spaces */
+                    "X-Auth-Permissions"?: string;
+                    /** @description Id of the API key; empty for users */
+                    "X-Auth-Client-Id"?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
         };
     };
