@@ -3,10 +3,7 @@ import { follow } from './follow.js';
 import { sleep } from './transport.js';
 import type { Change, Identity } from './types.js';
 
-<<<<<<< HEAD
-=======
 const ends = new Set<string>(['session.ended', 'session.token_reused']);
->>>>>>> client
 /** Events about users that change neither what a user may do nor a session. */
 const harmless = new Set<string>([
   ...['user.created', 'user.invited', 'user.unlocked', 'mail.retried', 'password.reset_requested'],
@@ -125,11 +122,7 @@ export class FeedState {
 
   private apply({ type, target_type, target_id, fields }: Change): void {
     if (target_type === 'role') this.rolesChangedAt = Date.now();
-<<<<<<< HEAD
-    if (target_type === 'session') this.remember(this.endedSessions, target_id);
-=======
     if (ends.has(type)) this.remember(this.endedSessions, target_id);
->>>>>>> client
     if (target_type !== 'user' || harmless.has(type)) return;
     if (type === 'user.changed' && !fields.some((field) => relevant.has(field))) return;
     this.remember(this.changedUsers, target_id);

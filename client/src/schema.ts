@@ -1698,11 +1698,7 @@ export interface paths {
         };
         /**
          * Get the overview
-<<<<<<< HEAD
          * @description Returns the figures of the start page: users by status, live sessions, logins of the last 24 hours, running operations and what needs attention, within the carriers of the caller. A job counts users, sessions, logins and failed mails every minute, or less often if a count takes longer than 600 ms. `as_of` is the time of the last count, and `age_seconds` its age. Expiring API keys require `key:manage`, and failed mails `mail:manage`.
-=======
-         * @description Returns the figures of the start page: users by status, live sessions, logins of the last 24 hours, running operations and what needs attention, within the carriers of the caller. A job counts users, sessions, logins and failed mails every minute, or less often if a count takes longer than 600 ms. `as_of` is the time of the last count. Expiring API keys require `key:manage`, and failed mails `mail:manage`.
->>>>>>> client
          *
          *     Permission: `user:read`
          */
@@ -2906,11 +2902,7 @@ export interface components {
              */
             must_change_password?: boolean;
             /**
-<<<<<<< HEAD
              * @description whether the user was seen within the last 5 minutes, in a session that has not ended
-=======
-             * @description whether the user was seen within the last 5 minutes
->>>>>>> client
              * @example true
              */
             online?: boolean;
@@ -3451,11 +3443,7 @@ export interface components {
              */
             must_change_password: boolean;
             /**
-<<<<<<< HEAD
              * @description whether the user was seen within the last 5 minutes, in a session that has not ended
-=======
-             * @description whether the user was seen within the last 5 minutes
->>>>>>> client
              * @example true
              */
             online: boolean;
@@ -3776,11 +3764,7 @@ export interface components {
              */
             must_change_password?: boolean;
             /**
-<<<<<<< HEAD
              * @description whether the user was seen within the last 5 minutes, in a session that has not ended
-=======
-             * @description whether the user was seen within the last 5 minutes
->>>>>>> client
              * @example true
              */
             online?: boolean;
@@ -4745,11 +4729,7 @@ export interface components {
              */
             must_change_password: boolean;
             /**
-<<<<<<< HEAD
              * @description whether the user was seen within the last 5 minutes, in a session that has not ended
-=======
-             * @description whether the user was seen within the last 5 minutes
->>>>>>> client
              * @example true
              */
             online: boolean;
@@ -5629,15 +5609,12 @@ export interface components {
              * @example 2026-11-20T13:00:00.000Z
              */
             as_of: string;
-<<<<<<< HEAD
             /**
              * Format: int64
              * @description seconds since the last count, by the clock of the database
              * @example 40
              */
             age_seconds: number;
-=======
->>>>>>> client
             /** @description users by type and status, without deleted users */
             users: components["schemas"]["UserCountResponse"][];
             /**
@@ -6134,7 +6111,6 @@ export interface components {
          */
         SessionFilterUserTypeIn: components["schemas"]["UserType"][];
         /**
-<<<<<<< HEAD
          * @description Login name of the user: equals
          * @example ada
          */
@@ -6179,8 +6155,6 @@ export interface components {
          */
         SessionFilterEmailLike: string;
         /**
-=======
->>>>>>> client
          * @description Carrier of the user: equals
          * @example acme
          */
@@ -6777,29 +6751,17 @@ export interface components {
          */
         UserFilterRoleIn: string[];
         /**
-<<<<<<< HEAD
          * @description Seen within 5 minutes in a session that has not ended: equals
-=======
-         * @description Seen within 5 minutes: equals
->>>>>>> client
          * @example true
          */
         UserFilterOnline: boolean;
         /**
-<<<<<<< HEAD
          * @description Seen within 5 minutes in a session that has not ended: does not equal; matches null too
-=======
-         * @description Seen within 5 minutes: does not equal; matches null too
->>>>>>> client
          * @example true
          */
         UserFilterOnlineNe: boolean;
         /**
-<<<<<<< HEAD
          * @description Seen within 5 minutes in a session that has not ended: is one of up to 500 different values, separated by commas
-=======
-         * @description Seen within 5 minutes: is one of up to 500 different values, separated by commas
->>>>>>> client
          * @example [
          *       true
          *     ]
@@ -7521,14 +7483,11 @@ export interface operations {
                  */
                 per_page?: number;
                 /**
-<<<<<<< HEAD
                  * @description Seconds to wait for a change if there is none. The response comes with the first changes, at most 100. The wait can end early with an empty page, for example when the service stops
                  * @example 30
                  */
                 wait?: number;
                 /**
-=======
->>>>>>> client
                  * @description `values`: adds the user to each change of a user; needs `user:read`
                  * @example values
                  */
@@ -7841,7 +7800,6 @@ export interface operations {
                  */
                 user_type_in?: components["parameters"]["SessionFilterUserTypeIn"];
                 /**
-<<<<<<< HEAD
                  * @description Login name of the user: equals
                  * @example ada
                  */
@@ -7886,8 +7844,6 @@ export interface operations {
                  */
                 email_like?: components["parameters"]["SessionFilterEmailLike"];
                 /**
-=======
->>>>>>> client
                  * @description Carrier of the user: equals
                  * @example acme
                  */
@@ -8203,7 +8159,6 @@ export interface operations {
                  */
                 user_type_in?: components["parameters"]["SessionFilterUserTypeIn"];
                 /**
-<<<<<<< HEAD
                  * @description Login name of the user: equals
                  * @example ada
                  */
@@ -8248,8 +8203,6 @@ export interface operations {
                  */
                 email_like?: components["parameters"]["SessionFilterEmailLike"];
                 /**
-=======
->>>>>>> client
                  * @description Carrier of the user: equals
                  * @example acme
                  */
@@ -9629,29 +9582,17 @@ export interface operations {
                  */
                 role_in?: components["parameters"]["UserFilterRoleIn"];
                 /**
-<<<<<<< HEAD
                  * @description Seen within 5 minutes in a session that has not ended: equals
-=======
-                 * @description Seen within 5 minutes: equals
->>>>>>> client
                  * @example true
                  */
                 online?: components["parameters"]["UserFilterOnline"];
                 /**
-<<<<<<< HEAD
                  * @description Seen within 5 minutes in a session that has not ended: does not equal; matches null too
-=======
-                 * @description Seen within 5 minutes: does not equal; matches null too
->>>>>>> client
                  * @example true
                  */
                 online_ne?: components["parameters"]["UserFilterOnlineNe"];
                 /**
-<<<<<<< HEAD
                  * @description Seen within 5 minutes in a session that has not ended: is one of up to 500 different values, separated by commas
-=======
-                 * @description Seen within 5 minutes: is one of up to 500 different values, separated by commas
->>>>>>> client
                  * @example [
                  *       true
                  *     ]
@@ -10349,29 +10290,17 @@ export interface operations {
                  */
                 role_in?: components["parameters"]["UserFilterRoleIn"];
                 /**
-<<<<<<< HEAD
                  * @description Seen within 5 minutes in a session that has not ended: equals
-=======
-                 * @description Seen within 5 minutes: equals
->>>>>>> client
                  * @example true
                  */
                 online?: components["parameters"]["UserFilterOnline"];
                 /**
-<<<<<<< HEAD
                  * @description Seen within 5 minutes in a session that has not ended: does not equal; matches null too
-=======
-                 * @description Seen within 5 minutes: does not equal; matches null too
->>>>>>> client
                  * @example true
                  */
                 online_ne?: components["parameters"]["UserFilterOnlineNe"];
                 /**
-<<<<<<< HEAD
                  * @description Seen within 5 minutes in a session that has not ended: is one of up to 500 different values, separated by commas
-=======
-                 * @description Seen within 5 minutes: is one of up to 500 different values, separated by commas
->>>>>>> client
                  * @example [
                  *       true
                  *     ]
@@ -11096,29 +11025,17 @@ export interface operations {
                  */
                 role_in?: components["parameters"]["UserFilterRoleIn"];
                 /**
-<<<<<<< HEAD
                  * @description Seen within 5 minutes in a session that has not ended: equals
-=======
-                 * @description Seen within 5 minutes: equals
->>>>>>> client
                  * @example true
                  */
                 online?: components["parameters"]["UserFilterOnline"];
                 /**
-<<<<<<< HEAD
                  * @description Seen within 5 minutes in a session that has not ended: does not equal; matches null too
-=======
-                 * @description Seen within 5 minutes: does not equal; matches null too
->>>>>>> client
                  * @example true
                  */
                 online_ne?: components["parameters"]["UserFilterOnlineNe"];
                 /**
-<<<<<<< HEAD
                  * @description Seen within 5 minutes in a session that has not ended: is one of up to 500 different values, separated by commas
-=======
-                 * @description Seen within 5 minutes: is one of up to 500 different values, separated by commas
->>>>>>> client
                  * @example [
                  *       true
                  *     ]
@@ -11794,29 +11711,17 @@ export interface operations {
                  */
                 role_in?: components["parameters"]["UserFilterRoleIn"];
                 /**
-<<<<<<< HEAD
                  * @description Seen within 5 minutes in a session that has not ended: equals
-=======
-                 * @description Seen within 5 minutes: equals
->>>>>>> client
                  * @example true
                  */
                 online?: components["parameters"]["UserFilterOnline"];
                 /**
-<<<<<<< HEAD
                  * @description Seen within 5 minutes in a session that has not ended: does not equal; matches null too
-=======
-                 * @description Seen within 5 minutes: does not equal; matches null too
->>>>>>> client
                  * @example true
                  */
                 online_ne?: components["parameters"]["UserFilterOnlineNe"];
                 /**
-<<<<<<< HEAD
                  * @description Seen within 5 minutes in a session that has not ended: is one of up to 500 different values, separated by commas
-=======
-                 * @description Seen within 5 minutes: is one of up to 500 different values, separated by commas
->>>>>>> client
                  * @example [
                  *       true
                  *     ]
@@ -12709,29 +12614,17 @@ export interface operations {
                  */
                 role_in?: components["parameters"]["UserFilterRoleIn"];
                 /**
-<<<<<<< HEAD
                  * @description Seen within 5 minutes in a session that has not ended: equals
-=======
-                 * @description Seen within 5 minutes: equals
->>>>>>> client
                  * @example true
                  */
                 online?: components["parameters"]["UserFilterOnline"];
                 /**
-<<<<<<< HEAD
                  * @description Seen within 5 minutes in a session that has not ended: does not equal; matches null too
-=======
-                 * @description Seen within 5 minutes: does not equal; matches null too
->>>>>>> client
                  * @example true
                  */
                 online_ne?: components["parameters"]["UserFilterOnlineNe"];
                 /**
-<<<<<<< HEAD
                  * @description Seen within 5 minutes in a session that has not ended: is one of up to 500 different values, separated by commas
-=======
-                 * @description Seen within 5 minutes: is one of up to 500 different values, separated by commas
->>>>>>> client
                  * @example [
                  *       true
                  *     ]

@@ -161,16 +161,12 @@ class TokenVerifier implements Verifier {
       const running = this.asking.get(token) ?? this.start(token, request);
       answer = await running;
       // Asked before a change that became known since.
-<<<<<<< HEAD
-      if (answer.caller && claims && this.feed && answer.askedAt <= this.feed.changedAt(String(claims.sub)))
-=======
       if (
         answer.caller &&
         claims &&
         this.feed?.isCurrent() &&
         answer.askedAt <= this.feed.changedAt(String(claims.sub))
       )
->>>>>>> client
         answer = await (this.asking.get(token) ?? this.start(token, request));
     }
     if (answer.caller === undefined) throw invalid();
