@@ -52,15 +52,16 @@ python_tools() {
   virtual_environment "openapi-python-client==$python_client" 'pyjwt[crypto]' pydantic python-dateutil urllib3 httpx attrs
 }
 
-java_client() { # library, class
+java_client() { # library, class, options
   generate java "$1" --library "${1#java-}" --global-property apiTests=false,modelTests=false \
-    --additional-properties invokerPackage=identity,apiPackage=identity.api,modelPackage=identity.model,useSingleRequestParameter=true \
-    --schema-mappings IntrospectionResponse_aud=Object,SecureUserRequest_factors=Object &&
+    --additional-properties invokerPackage=identity,apiPackage=identity.api,modelPackage=identity.model,useSingleRequestParameter=true "${@:3}" &&
     (cd "$1" && mvn -q -B -Dmaven.test.skip=true -Dmaven.javadoc.skip=true -Dmaven.source.skip=true package \
       dependency:copy-dependencies) &&
     java -cp "$1/target/classes:$1/target/dependency/*" "$root/scripts/clients/$2.java" "${client[@]}"
 }
-run_java_native() { java_client java-native Native; }
+run_java_native() {
+  java_client java-native Native --schema-mappings IntrospectionResponse_aud=Object,SecureUserRequest_factors=Object
+}
 run_java_okhttp_gson() { java_client java-okhttp-gson OkHttp; }
 run_python() {
   python_tools && generate python python --additional-properties packageName=identity &&
