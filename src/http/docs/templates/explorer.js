@@ -94,7 +94,7 @@ function keepOptionalParametersEmpty(document) {
   return document;
 }
 
-/** Appends the chapters to the description: tags without operations, which Swagger UI hides. */
+/** Appends the tags without operations, which Swagger UI hides, to the description. */
 function showChapters(document) {
   const chapters = document.tags.filter((tag) => tag['x-traitTag'] === true);
   document.info.description = [document.info, ...chapters].map(({ description }) => description).join('\n\n');
