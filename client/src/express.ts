@@ -16,11 +16,14 @@ declare global {
 export function guard(verifier: Verifier): { requires: (...permissions: string[]) => RequestHandler } {
   const requires = (...permissions: string[]): RequestHandler => {
     return (request: Request, response: Response, next: NextFunction) => {
-      authorize(verifier, request.headers.authorization, permissions).then(({ caller, rejection }) => {
-        if (rejection) return response.status(rejection.status).set(rejection.headers).json(rejection.body);
-        request.caller = caller;
-        return next();
-      }, next);
+      authorize(verifier, request.headers.authorization, permissions)
+        .then(({ caller, rejection }) => {
+          if (response.headersSent) return undefined;
+          if (rejection) return response.status(rejection.status).set(rejection.headers).json(rejection.body);
+          request.caller = caller;
+          return next();
+        })
+        .catch(next);
     };
   };
   return { requires };

@@ -103,8 +103,8 @@ export class FeedState {
     await this.readRoles(signal);
     const options = { after, wait, interval: 250, per_page: 1_000, signal, onError: report };
     for await (const { items, behind_seconds } of follow(this.identity, options)) {
-      if (items.some(({ target_type }) => target_type === 'role')) await this.readRoles(signal);
       for (const change of items) this.apply(change);
+      if (items.some(({ target_type }) => target_type === 'role')) await this.readRoles(signal);
       if (behind_seconds > this.options.maxDelay) continue;
       if (this.knownSince === Infinity) this.knownSince = since;
       this.currentUntil = Date.now() + this.options.maxDelay * 1_000;

@@ -27,6 +27,8 @@ const pollMs = 250;
 const requestsMax = 50;
 /** A request that takes longer moves to a place for slow requests, if one is free. */
 const slowMs = 500;
+/** The claim lasts 15 s and a request 10 s: later, the claim is renewed before a request. */
+const renewAfterMs = 4_000;
 /** Statements at once, so that webhooks leave the connections to requests. */
 const statementsMax = 2;
 const pageMax = 100;
@@ -36,6 +38,8 @@ const firstRetrySeconds = 5;
 const retrySecondsMax = 3_600;
 const failingSecondsMax = 3 * 86_400;
 const stopTimeoutMs = 4_000;
+/** Characters that are stored of the response to a successful request. */
+const storedOfSuccess = 1_024;
 const deliveryDays = 7;
 const deliveriesPerWebhook = 10_000;
 const removedPerBatch = 5_000;
@@ -48,9 +52,12 @@ interface Message {
   data: object;
 }
 
-/** The places that the requests of a webhook take. */
+/** The work on a claimed webhook. */
 interface Run {
+  /** the places of which it holds one */
   slots: Slots;
+  /** before the claim was made or renewed, by `monotonicMs` */
+  claimedAt: number;
 }
 
 /**
@@ -63,7 +70,6 @@ interface Run {
 export class WebhookRunner implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly logger = new Logger(WebhookRunner.name);
   private readonly secrets: WebhookSecrets;
-  private readonly holder = newId();
   private readonly active = new Slots(requestsMax);
   private readonly slow = new Slots(requestsMax);
   private readonly statements = new Slots(statementsMax);
@@ -113,14 +119,15 @@ export class WebhookRunner implements OnApplicationBootstrap, OnModuleDestroy {
   private async claim(): Promise<void> {
     try {
       const free = { active: this.active.free, failing: this.slow.free };
-      for (const webhook of await this.runs.claim(this.holder, free)) this.start(webhook);
+      const claimedAt = monotonicMs();
+      for (const webhook of await this.runs.claim(free)) this.start(webhook, claimedAt);
     } catch (error) {
       this.logger.warn(`webhooks: ${String(error)}`);
     }
   }
 
-  private start(webhook: ClaimedWebhook): void {
-    const run = { slots: webhook.state === 'failing' ? this.slow : this.active };
+  private start(webhook: ClaimedWebhook, claimedAt: number): void {
+    const run = { slots: webhook.state === 'failing' ? this.slow : this.active, claimedAt };
     run.slots.take();
     const work = this.work(run, webhook)
       .catch((error: unknown) => this.logger.warn(`webhook ${webhook.webhook_id}: ${String(error)}`))
@@ -133,10 +140,12 @@ export class WebhookRunner implements OnApplicationBootstrap, OnModuleDestroy {
 
   /** Sends what a webhook has to send, until nothing is left, a request fails or the time is up. */
   private async work(run: Run, claimed: ClaimedWebhook): Promise<void> {
-    let webhook: ClaimedWebhook | null = claimed;
+    let webhook = claimed;
     for (const waiting of await this.statements.run(() => this.runs.listWaiting(claimed.webhook_id))) {
-      webhook = await this.sendWaiting(run, webhook, waiting);
-      if (webhook === null) return;
+      if (this.stopping || webhook.state === 'disabled') break;
+      const next = await this.sendWaiting(run, webhook, waiting);
+      if (next === null) return;
+      webhook = next;
     }
     const until = monotonicMs() + sliceMs;
     while (webhook.is_due && webhook.state !== 'disabled' && !this.stopping && monotonicMs() < until) {
@@ -145,7 +154,7 @@ export class WebhookRunner implements OnApplicationBootstrap, OnModuleDestroy {
       if (sent.hasEnded) return;
       webhook = sent.webhook;
     }
-    await this.statements.run(() => this.runs.release(this.holder, webhook));
+    await this.statements.run(() => this.runs.release(webhook));
   }
 
   /** Sends the next changes of a webhook. */
@@ -166,7 +175,7 @@ export class WebhookRunner implements OnApplicationBootstrap, OnModuleDestroy {
       if (webhook.updated_at.getTime() !== from.updated_at.getTime()) return { hasEnded: false, webhook };
     }
     if (page.changes.length === pageMax) return { hasEnded: false, webhook };
-    await this.statements.run(() => this.runs.release(this.holder, webhook, page.place));
+    await this.statements.run(() => this.runs.release(webhook, page.place));
     return { hasEnded: true };
   }
 
@@ -180,17 +189,19 @@ export class WebhookRunner implements OnApplicationBootstrap, OnModuleDestroy {
     const actor = await this.actorOf(webhook);
     if (actor === null) return null;
     if (JSON.stringify(actor.carrier_scope) !== JSON.stringify(reader.carrier_scope)) {
-      await this.statements.run(() => this.runs.release(this.holder, webhook));
+      await this.statements.run(() => this.runs.release(webhook));
       return null;
     }
     const attempt = await this.send(run, webhook, await this.messageOf(actor, webhook, change));
+    if (attempt === null) return null;
     const retry_seconds = attempt.isDone ? null : retrySeconds(webhook.failures);
     const { isDone, ...result } = attempt;
     const record = { ...result, delivery_id: newId(), change_id: change.change_id, type: change.type };
+    run.claimedAt = monotonicMs();
     const next = await this.statements.run(() =>
-      this.runs.recordChange(this.holder, webhook, placeOf(change), record, retry_seconds),
+      this.runs.recordChange(webhook, placeOf(change), record, retry_seconds),
     );
-    if (next === null) await this.statements.run(() => this.runs.release(this.holder, webhook));
+    if (next === null) await this.statements.run(() => this.runs.release(webhook));
     if (isDone) return next;
     if (attempt.status === 410) await this.webhooks.disableFailed(webhook.webhook_id, 'gone');
     else if ((next?.failing_seconds ?? 0) > failingSecondsMax)
@@ -210,8 +221,12 @@ export class WebhookRunner implements OnApplicationBootstrap, OnModuleDestroy {
     const message =
       change !== null ? await this.messageOf(actor, webhook, change) : change_id === null ? testOf(webhook) : null;
     const attempt = message === null ? notFound : await this.send(run, webhook, message);
+    if (attempt === null) return null;
+    run.claimedAt = monotonicMs();
     const record = { ...attempt, delivery_id, change_id, type: message?.type ?? '' };
-    return this.statements.run(() => this.runs.recordRequested(this.holder, webhook.webhook_id, record));
+    const next = await this.statements.run(() => this.runs.recordRequested(webhook, record));
+    if (attempt.status === 410) await this.webhooks.disableFailed(webhook.webhook_id, 'gone');
+    return next;
   }
 
   private async messageOf(actor: Actor, { include_values }: ClaimedWebhook, change: ChangeRecord): Promise<Message> {
@@ -219,21 +234,35 @@ export class WebhookRunner implements OnApplicationBootstrap, OnModuleDestroy {
     return { id: change.change_id, type: change.type, timestamp: change.occurred_at, data: data ?? {} };
   }
 
-  /** Sends a request and returns its result. Stores no values of users. */
+  /**
+   * Sends a request and returns its result, which contains no values of users. Returns null if the
+   * webhook is no longer claimed or was changed: another process, or nobody, must send now (W12).
+   */
   private async send(run: Run, webhook: ClaimedWebhook, { id, type, timestamp, data }: Message) {
     const body = JSON.stringify({ type, timestamp, data });
     const seconds = Math.floor(currentTime().getTime() / 1_000);
     const request = JSON.stringify({ type, timestamp, data: { ...data, values: undefined } });
     const headers = this.secrets.sign(webhook, id, seconds, body);
     if (headers === null) return { isDone: false, request, ...failureOf('secret_unreadable') };
+    if (!(await this.holds(run, webhook))) return null;
     const timer = setTimeout(() => this.moveAside(run), slowMs);
     const answer = await this.transport.post(webhook.url, headers, body).finally(() => clearTimeout(timer));
     const { duration_ms } = answer;
     const isDone = 'status' in answer && answer.status >= 200 && answer.status < 300;
     deliveriesSent.inc({ result: isDone ? 'success' : 'failure' });
     return 'status' in answer
-      ? { isDone, request, status: answer.status, error: null, duration_ms, response: answer.answer }
+      ? { isDone, request, status: answer.status, error: null, duration_ms, response: textOf(answer, isDone) }
       : { isDone, request, ...failureOf(answer.error, duration_ms) };
+  }
+
+  /** Makes sure that the claim lasts for a whole request. */
+  private async holds(run: Run, webhook: ClaimedWebhook): Promise<boolean> {
+    if (monotonicMs() < run.claimedAt + renewAfterMs) return true;
+    run.claimedAt = monotonicMs();
+    const renewed = await this.statements.run(() => this.runs.renew(webhook));
+    if (renewed?.updated_at.getTime() === webhook.updated_at.getTime()) return this.holds(run, renewed);
+    if (renewed !== null) await this.statements.run(() => this.runs.release(renewed));
+    return false;
   }
 
   private moveAside(run: Run): void {
@@ -247,22 +276,19 @@ export class WebhookRunner implements OnApplicationBootstrap, OnModuleDestroy {
    * Returns the creator of a webhook with the rights of now, and the scope of the webhook. Disables
    * the webhook and returns null if the creator may no longer read what it sends (W9).
    */
-  private async actorOf({
-    webhook_id,
-    created_by,
-    carrier_scope,
-    include_values,
-  }: ClaimedWebhook): Promise<Actor | null> {
+  private async actorOf(webhook: ClaimedWebhook): Promise<Actor | null> {
+    const { webhook_id, created_by, carrier_scope, include_values } = webhook;
     const origin = { session_id: null, ip: null, request_id: null };
     const requested = { actor_type: 'user' as const, actor_id: created_by, ...origin, permission: 'webhook:manage' };
     try {
       const creator = await this.statements.run(() => this.actors.of(requested));
-      if (!include_values || holds(creator.permissions, 'user:read')) return limited(creator, carrier_scope);
+      const needed = include_values ? ['change:read', 'user:read'] : ['change:read'];
+      if (needed.every((one) => holds(creator.permissions, one))) return limited(creator, carrier_scope);
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== 'access.denied') throw error;
     }
     await this.webhooks.disableFailed(webhook_id, 'creator');
-    await this.runs.release(this.holder, { webhook_id } as ClaimedWebhook);
+    await this.runs.release(webhook);
     return null;
   }
 
@@ -281,6 +307,11 @@ function failureOf(error: string, duration_ms = 0) {
 
 /** The change of a retry was removed, or the creator may no longer see it. */
 const notFound = { request: null, ...failureOf('change_not_found') };
+
+/** Returns the text to store: less of a success, which nobody reads. */
+function textOf({ answer }: { answer: string }, isDone: boolean): string {
+  return isDone ? answer.slice(0, storedOfSuccess) : answer;
+}
 
 function testOf({ webhook_id }: ClaimedWebhook): Message {
   return { id: newId(), type: 'webhook.test', timestamp: currentTime().toISOString(), data: { webhook_id } };

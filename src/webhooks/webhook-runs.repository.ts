@@ -23,6 +23,7 @@ export type ClaimedWebhook = Pick<
   | 'place_id'
   | 'place_at'
   | 'failures'
+  | 'claimed_by'
 > & {
   /** whether changes may be sent now: no failed attempt waits for its retry */
   is_due: boolean;
@@ -52,7 +53,7 @@ const claimed = rawSql(`
   webhooks.webhook_id, webhooks.url, webhooks.type_in, webhooks.carrier_scope, webhooks.include_values,
   webhooks.created_by, webhooks.updated_at, webhooks.state, webhooks.secret,
   case when webhooks.old_secret_until > now() then webhooks.old_secret end as old_secret,
-  webhooks.place_tx, webhooks.place_id, webhooks.place_at, webhooks.failures,
+  webhooks.place_tx, webhooks.place_id, webhooks.place_at, webhooks.failures, webhooks.claimed_by,
   webhooks.next_attempt_at <= now() as is_due,
   coalesce(extract(epoch from now() - webhooks.failing_since), 0)::float8 as failing_seconds`);
 const isWaiting = rawSql(`exists (
@@ -68,10 +69,11 @@ export class WebhookRunsRepository {
 
   /**
    * Claims webhooks with something to send: changes of finished transactions, tests or retries.
-   * Those that waited longest come first. Writes nothing if there are none.
+   * Those that waited longest come first. Writes nothing if there are none. Each claim has an id of
+   * its own, so that a run whose claim has expired cannot disturb the next one.
    * @param free number of webhooks of each state to claim
    */
-  claim(holder: string, free: { active: number; failing: number }): Promise<ClaimedWebhook[]> {
+  claim(free: { active: number; failing: number }): Promise<ClaimedWebhook[]> {
     return this.database.runPrepared<ClaimedWebhook>(sql`
       with
       last as (
@@ -84,7 +86,7 @@ export class WebhookRunsRepository {
       active as (${dueSql('active', free.active)}),
       failing as (${dueSql('failing', free.failing)})
       update webhooks
-      set claimed_by = ${holder}::uuid, claimed_until = ${claim}
+      set claimed_by = gen_random_uuid(), claimed_until = ${claim}
       from (select webhook_id from active union all select webhook_id from failing) due
       where webhooks.webhook_id = due.webhook_id
       returning ${claimed}`);
@@ -103,11 +105,11 @@ export class WebhookRunsRepository {
   /**
    * Records the attempt to send a change. After a success, moves the webhook to the change and
    * renews the claim. After a failure, schedules the next attempt and ends the claim.
-   * Returns the webhook as it is now, or null if it was deleted or moved, or the claim has expired.
+   * Returns the webhook as it is now, or null if it was deleted, moved or changed, or the claim has
+   * expired: then the attempt is not recorded.
    * @param retry_seconds null = success
    */
   async recordChange(
-    holder: string,
     webhook: ClaimedWebhook,
     place: Place,
     attempt: Attempt,
@@ -130,34 +132,39 @@ export class WebhookRunsRepository {
         next_attempt_at = now() + ${retry_seconds}::float8 * interval '1 second',
         claimed_until = null,`;
     const [row] = await this.database.runPrepared<ClaimedWebhook>(sql`
-      with delivery as (
+      with moved as (
+        update webhooks
+        set
+          ${outcome}
+          last_attempt_at = now(),
+          last_status = ${attempt.status}::integer,
+          last_error = ${attempt.error}::text
+        where webhook_id = ${webhook.webhook_id}::uuid
+          and claimed_by = ${webhook.claimed_by}::uuid
+          and place_tx = ${webhook.place_tx}::text
+          and place_id = ${webhook.place_id}::uuid
+          and updated_at = ${webhook.updated_at}::timestamptz
+        returning ${claimed}
+      ),
+      delivery as (
         insert into webhook_deliveries (
           delivery_id, webhook_id, kind, change_id, type, attempt,
           attempted_at, status, error, duration_ms, request, response
         )
-        values (
-          ${attempt.delivery_id}::uuid, ${webhook.webhook_id}::uuid, 'change', ${attempt.change_id}::uuid,
+        select
+          ${attempt.delivery_id}::uuid, webhook_id, 'change', ${attempt.change_id}::uuid,
           ${attempt.type}::text, ${webhook.failures + 1}::integer,
           now(), ${attempt.status}::integer, ${attempt.error}::text, ${attempt.duration_ms}::integer,
           ${attempt.request}::text, ${attempt.response}::text
-        )
+        from moved
       )
-      update webhooks
-      set
-        ${outcome}
-        last_attempt_at = now(),
-        last_status = ${attempt.status}::integer,
-        last_error = ${attempt.error}::text
-      where webhook_id = ${webhook.webhook_id}::uuid
-        and claimed_by = ${holder}::uuid
-        and place_tx = ${webhook.place_tx}::text
-        and place_id = ${webhook.place_id}::uuid
-      returning ${claimed}`);
+      select *
+      from moved`);
     return row ?? null;
   }
 
   /** Records the attempt of a test or retry, and renews the claim. Returns the webhook, or null. */
-  async recordRequested(holder: string, webhook_id: string, attempt: Attempt): Promise<ClaimedWebhook | null> {
+  async recordRequested({ webhook_id, claimed_by }: ClaimedWebhook, attempt: Attempt): Promise<ClaimedWebhook | null> {
     const [row] = await this.database.run<ClaimedWebhook>(sql`
       with delivery as (
         update webhook_deliveries
@@ -176,30 +183,43 @@ export class WebhookRunsRepository {
         last_attempt_at = now(),
         last_status = ${attempt.status}::integer,
         last_error = ${attempt.error}::text
-      where webhook_id = ${webhook_id}::uuid and claimed_by = ${holder}::uuid
+      where webhook_id = ${webhook_id}::uuid and claimed_by = ${claimed_by}::uuid
+      returning ${claimed}`);
+    return row ?? null;
+  }
+
+  /** Renews the claim. Returns the webhook, or null if it was deleted, or the claim has expired. */
+  async renew({ webhook_id, claimed_by }: ClaimedWebhook): Promise<ClaimedWebhook | null> {
+    const [row] = await this.database.run<ClaimedWebhook>(sql`
+      update webhooks
+      set claimed_until = ${claim}
+      where webhook_id = ${webhook_id}::uuid and claimed_by = ${claimed_by}::uuid
       returning ${claimed}`);
     return row ?? null;
   }
 
   /**
    * Ends the claim on a webhook. Moves it to a place before which nothing is left to send, unless a
-   * user has moved it meanwhile.
+   * user has moved or changed it meanwhile.
    */
-  async release(holder: string, webhook: ClaimedWebhook, place?: Place): Promise<void> {
-    const { webhook_id, place_tx, place_id } = webhook;
+  async release(webhook: ClaimedWebhook, place?: Place): Promise<void> {
+    const { webhook_id, claimed_by, place_tx, place_id, updated_at } = webhook;
     const moved = sql`
         place_tx = ${place?.tx ?? null}::text,
         place_id = ${place?.event_id ?? null}::uuid,
         place_at = ${place?.at ?? null}::timestamptz,`;
-    const isMoved = sql`and place_tx = ${place_tx}::text and place_id = ${place_id}::uuid`;
+    const isUnchanged = sql`and place_tx = ${place_tx}::text
+        and place_id = ${place_id}::uuid
+        and updated_at = ${updated_at}::timestamptz`;
     const rows = await this.database.runPrepared(sql`
       update webhooks
       set
         ${place === undefined ? sql`` : moved}
         claimed_until = null
-      where webhook_id = ${webhook_id}::uuid and claimed_by = ${holder}::uuid ${place === undefined ? sql`` : isMoved}
+      where webhook_id = ${webhook_id}::uuid and claimed_by = ${claimed_by}::uuid
+        ${place === undefined ? sql`` : isUnchanged}
       returning webhook_id`);
-    if (rows.length === 0 && place !== undefined) await this.release(holder, webhook);
+    if (rows.length === 0 && place !== undefined) await this.release(webhook);
   }
 
   /** Counts the webhooks of each state. */

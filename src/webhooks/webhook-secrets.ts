@@ -32,18 +32,19 @@ export class WebhookSecrets {
   }
 
   /**
-   * Returns the secrets encrypted with `APP_SECRET` if they were encrypted with
+   * Returns the secrets encrypted with `APP_SECRET` if one of them was encrypted with
    * `APP_SECRET_PREVIOUS`, otherwise null.
    */
   renew({ webhook_id, secret, old_secret }: StoredSecrets): Omit<StoredSecrets, 'webhook_id'> | null {
-    if (unseal(this.key, secret, webhook_id) !== null) return null;
+    let isOutdated = false;
     const renewed = (stored: Buffer) => {
-      const bytes = this.open(webhook_id, stored);
-      return bytes === null ? null : seal(this.key, bytes, webhook_id);
+      const bytes = unseal(this.key, stored, webhook_id) === null ? this.open(webhook_id, stored) : null;
+      if (bytes === null) return stored;
+      isOutdated = true;
+      return seal(this.key, bytes, webhook_id);
     };
-    const current = renewed(secret);
-    if (current === null) return null;
-    return { secret: current, old_secret: old_secret && renewed(old_secret) };
+    const secrets = { secret: renewed(secret), old_secret: old_secret && renewed(old_secret) };
+    return isOutdated ? secrets : null;
   }
 
   /**

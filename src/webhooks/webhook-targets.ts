@@ -5,6 +5,8 @@ import { type Fault, limitFault } from '../http/errors/app-error';
 const urlLengthMax = 2_048;
 /** All public IPv6 addresses are in 2000::/3 (RFC 4291 §2.4). */
 const publicIPv6 = new IPv6([0x2000, 0, 0, 0, 0, 0, 0, 0]);
+/** ISATAP: the address ends with an IPv4 address (RFC 5214 §6.1). */
+const isatap = /:(0|200):5efe:[^:]*:[^:]*$/;
 /** Host service that every virtual machine at Azure reaches by this otherwise public address. */
 const azureHost = '168.63.129.16';
 
@@ -44,7 +46,7 @@ export class WebhookTargets {
     if (this.allowed.some(([network, bits]) => network.kind() === parsed.kind() && parsed.match(network, bits)))
       return true;
     if (protocol !== 'https:' || address === azureHost || parsed.range() !== 'unicast') return false;
-    return parsed instanceof IPv4 || parsed.match(publicIPv6, 3);
+    return parsed instanceof IPv4 || (parsed.match(publicIPv6, 3) && !isatap.test(parsed.toNormalizedString()));
   }
 }
 

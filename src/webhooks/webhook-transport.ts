@@ -22,6 +22,8 @@ const requestMs = 10_000;
 /** Maximum size of an answer. A longer answer is cut off, and its connection is closed. */
 const answerBytes = 16_384;
 
+const plainHeaders = { 'content-type': 'application/json', 'user-agent': 'carrier-identity' };
+
 /** Sends the requests of webhooks, and only to addresses that are public or explicitly allowed. */
 @Injectable()
 export class WebhookTransport {
@@ -67,7 +69,12 @@ export class WebhookTransport {
     // The connection uses the checked addresses, so the name is not resolved a second time.
     const options: RequestOptions & { autoSelectFamily: boolean } = {
       method: 'POST',
-      headers: { ...headers, 'accept-encoding': 'identity', 'content-length': String(Buffer.byteLength(body)) },
+      headers: {
+        ...plainHeaders,
+        ...headers,
+        'accept-encoding': 'identity',
+        'content-length': String(Buffer.byteLength(body)),
+      },
       agent: false,
       autoSelectFamily: true,
       lookup: (_host, _options, found) => found(null, addresses),

@@ -40,6 +40,8 @@ export class WebhookEntity {
   @Column({ type: 'timestamptz', precision: 3, default: () => 'now()' }) created_at!: Date;
   /** time of the last change by a user, not of a delivery */
   @Column({ type: 'timestamptz', precision: 3, default: () => 'now()' }) updated_at!: Date;
+  /** actor of the last change; null before the first one */
+  @Column('uuid', { nullable: true }) changed_by!: string | null;
   @Column('text', { default: 'active' }) state!: WebhookState;
   @Column('text', { nullable: true }) disabled_reason!: DisabledReason | null;
   /** encrypted, see `WebhookSecrets` */

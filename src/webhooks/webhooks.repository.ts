@@ -27,6 +27,8 @@ const columns = sql`
     limit 1
   ), 0)::integer as behind_seconds`;
 
+/** Maximum number of webhooks of a creator, and of a carrier. */
+const ofOneMax = 50;
 /** Maximum number of tests and retries of a webhook that wait. */
 const requestedMax = 20;
 
@@ -72,6 +74,11 @@ export class WebhooksRepository {
       from sessions
       where sessions.session_id = ${session_id}::uuid and sessions.ended_at is null
         and (select count(*) from webhooks) < ${max}::integer
+        and (
+          select count(*)
+          from webhooks
+          where created_by = ${created_by}::uuid or carrier_id = ${carrier_id}::text
+        ) < ${ofOneMax}::integer
       for no key update of sessions
       returning webhook_id`);
     return rows.length > 0;
@@ -103,7 +110,7 @@ export class WebhooksRepository {
   }
 
   /** Replaces the settings of a webhook. */
-  async update(webhook_id: string, settings: WebhookSettings): Promise<void> {
+  async update(webhook_id: string, settings: WebhookSettings, changed_by: string): Promise<void> {
     const { url, description, type_in, carrier_scope, include_values } = settings;
     await this.database.run(sql`
       update webhooks
@@ -113,6 +120,7 @@ export class WebhooksRepository {
         type_in = ${type_in}::text[],
         carrier_scope = ${carrier_scope}::text[],
         include_values = ${include_values}::boolean,
+        changed_by = ${changed_by}::uuid,
         updated_at = now()
       where webhook_id = ${webhook_id}::uuid`);
   }
@@ -122,13 +130,13 @@ export class WebhooksRepository {
     return this.database.run<DisabledWebhook>(sql`
       update webhooks
       set state = 'disabled', disabled_reason = ${reason}::text, updated_at = now()
-      where ${'webhook_id' in selected ? sql`webhook_id = ${selected.webhook_id}::uuid` : createdSince(selected)}
+      where ${'webhook_id' in selected ? sql`webhook_id = ${selected.webhook_id}::uuid` : madeSince(selected)}
         and state <> 'disabled'
       returning webhook_id, url, carrier_id, created_by`);
   }
 
   /** Enables a webhook, with no failure counted. @param place null = where it stopped */
-  async enable(webhook_id: string, place: Place | null): Promise<void> {
+  async enable(webhook_id: string, place: Place | null, changed_by: string): Promise<void> {
     await this.database.run(sql`
       update webhooks
       set
@@ -138,12 +146,13 @@ export class WebhooksRepository {
         failing_since = null,
         next_attempt_at = now(),
         ${place === null ? sql`` : movedTo(place)}
+        changed_by = ${changed_by}::uuid,
         updated_at = now()
       where webhook_id = ${webhook_id}::uuid`);
   }
 
   /** Replaces the secret. The old secret signs too for a number of seconds. */
-  async updateSecret(webhook_id: string, secret: Buffer, keep_old_seconds: number): Promise<void> {
+  async updateSecret(webhook_id: string, secret: Buffer, keep_old_seconds: number, changed_by: string): Promise<void> {
     await this.database.run(sql`
       update webhooks
       set
@@ -152,6 +161,7 @@ export class WebhooksRepository {
           when ${keep_old_seconds}::integer > 0 then now() + ${keep_old_seconds}::integer * interval '1 second'
         end,
         secret = ${secret}::bytea,
+        changed_by = ${changed_by}::uuid,
         updated_at = now()
       where webhook_id = ${webhook_id}::uuid`);
   }
@@ -185,11 +195,15 @@ export class WebhooksRepository {
     return rows.length === 0;
   }
 
-  /** Deletes a webhook. */
-  async delete(webhook_id: string): Promise<void> {
-    await this.database.run(sql`
+  /** Deletes a webhook. Returns false if it was enabled or claimed meanwhile. */
+  async delete(webhook_id: string): Promise<boolean> {
+    const rows = await this.database.run(sql`
       delete from webhooks
-      where webhook_id = ${webhook_id}::uuid`);
+      where webhook_id = ${webhook_id}::uuid
+        and state = 'disabled'
+        and (claimed_until is null or claimed_until <= now())
+      returning webhook_id`);
+    return rows.length > 0;
   }
 
   /** Returns one page of the deliveries of a webhook. */
@@ -247,7 +261,7 @@ export class WebhooksRepository {
   }
 }
 
-/** Webhooks to disable: one, or those that a user created since a time. */
+/** Webhooks to disable: one, or those that a user created or changed since a time. */
 export type SqlSelection = { webhook_id: string } | { created_by: string; since: Date };
 
 /** A webhook that was disabled. */
@@ -256,8 +270,11 @@ export type DisabledWebhook = Pick<WebhookEntity, 'webhook_id' | 'url' | 'carrie
 /** What a test or retry sends. */
 export type RequestedDelivery = Pick<WebhookDeliveryEntity, 'change_id' | 'type' | 'attempt'>;
 
-function createdSince({ created_by, since }: { created_by: string; since: Date }): SqlFragment {
-  return sql`created_by = ${created_by}::uuid and created_at >= ${since}::timestamptz`;
+function madeSince({ created_by, since }: { created_by: string; since: Date }): SqlFragment {
+  return sql`(
+    (created_by = ${created_by}::uuid and created_at >= ${since}::timestamptz)
+    or (changed_by = ${created_by}::uuid and updated_at >= ${since}::timestamptz)
+  )`;
 }
 
 function movedTo({ tx, event_id, at }: Place): SqlFragment {

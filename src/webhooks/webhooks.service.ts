@@ -106,7 +106,7 @@ export class WebhooksService implements OnApplicationBootstrap {
     assertMayGive(actor, settings, webhook.user_type);
     const changes = changesOf(settings, webhook);
     if (Object.keys(changes).length > 0) {
-      await this.webhooks.update(webhook_id, settings);
+      await this.webhooks.update(webhook_id, settings, actor.user_id);
       await this.events.record(actor, 'webhook.changed', { id: webhook_id, carrier_id: webhook.carrier_id }, changes);
     }
     return this.get(actor, webhook_id);
@@ -131,7 +131,7 @@ export class WebhooksService implements OnApplicationBootstrap {
     if (stopped !== null && stopped.at.getTime() < currentTime().getTime() - this.config.CHANGE_DAYS * dayMs)
       throw new AppError('change.cursor_expired');
     const place = after === undefined ? null : await this.changes.placeOf(after);
-    await this.webhooks.enable(webhook_id, place);
+    await this.webhooks.enable(webhook_id, place, actor.user_id);
     await this.events.record(actor, 'webhook.enabled', { id: webhook_id, carrier_id }, afterOf(after));
     return this.get(actor, webhook_id);
   }
@@ -143,7 +143,7 @@ export class WebhooksService implements OnApplicationBootstrap {
   @Transactional()
   async replay(actor: Actor, webhook_id: string, after: string): Promise<Answered<WebhookResponse>> {
     const { carrier_id } = await this.lockEnabled(actor, webhook_id);
-    await this.webhooks.enable(webhook_id, await this.changes.placeOf(after));
+    await this.webhooks.enable(webhook_id, await this.changes.placeOf(after), actor.user_id);
     await this.events.record(actor, 'webhook.replayed', { id: webhook_id, carrier_id }, afterOf(after));
     return this.get(actor, webhook_id);
   }
@@ -158,7 +158,7 @@ export class WebhooksService implements OnApplicationBootstrap {
     const change_id = webhook.state === 'failing' ? await this.webhooks.findLastSent(webhook_id) : null;
     const change = change_id === null ? null : await this.changes.find(systemActor, change_id);
     if (change !== null) {
-      await this.webhooks.enable(webhook_id, placeOf(change));
+      await this.webhooks.enable(webhook_id, placeOf(change), actor.user_id);
       const changes = { change_id: { after: change_id } };
       await this.events.record(actor, 'webhook.skipped', { id: webhook_id, carrier_id: webhook.carrier_id }, changes);
     }
@@ -174,7 +174,7 @@ export class WebhooksService implements OnApplicationBootstrap {
   ): Promise<Answered<WebhookSecretResponse>> {
     const { carrier_id } = await this.lock(actor, webhook_id);
     const { secret, sealed } = this.secrets.mint(webhook_id);
-    await this.webhooks.updateSecret(webhook_id, sealed, keep_old_seconds);
+    await this.webhooks.updateSecret(webhook_id, sealed, keep_old_seconds, actor.user_id);
     await this.events.record(actor, 'webhook.secret_rotated', { id: webhook_id, carrier_id });
     return { ...(await this.get(actor, webhook_id)), secret };
   }
@@ -218,13 +218,14 @@ export class WebhooksService implements OnApplicationBootstrap {
    * @throws webhook.not_found
    */
   async delete(actor: Actor, webhook_id: string): Promise<void> {
-    await this.stop(actor, webhook_id);
-    while (!(await this.webhooks.isIdle(webhook_id))) await delay(pollMs);
-    await this.remove(actor, webhook_id);
+    do {
+      await this.stop(actor, webhook_id);
+      while (!(await this.webhooks.isIdle(webhook_id))) await delay(pollMs);
+    } while (!(await this.remove(actor, webhook_id)));
   }
 
-  /** Disables the webhooks that a user created since a time, when the user reports a takeover. */
-  async disableCreatedSince(actor: Actor, created_by: string, since: Date): Promise<void> {
+  /** Disables the webhooks that a user created or changed since a time, after a takeover. */
+  async disableMadeSince(actor: Actor, created_by: string, since: Date): Promise<void> {
     await this.recordDisabled(actor, await this.webhooks.disable({ created_by, since }, 'not_me'), 'not_me');
   }
 
@@ -241,10 +242,11 @@ export class WebhooksService implements OnApplicationBootstrap {
   }
 
   @Transactional()
-  private async remove(actor: Actor, webhook_id: string): Promise<void> {
+  private async remove(actor: Actor, webhook_id: string): Promise<boolean> {
     const { url, carrier_id } = await this.lock(actor, webhook_id);
-    await this.webhooks.delete(webhook_id);
+    if (!(await this.webhooks.delete(webhook_id))) return false;
     await this.events.record(actor, 'webhook.deleted', { id: webhook_id, carrier_id }, { url: { before: url } });
+    return true;
   }
 
   private async disable(actor: Actor, webhook_id: string, reason: DisabledReason): Promise<DisabledWebhook[]> {
@@ -297,6 +299,7 @@ function assertMayGive(
 ): void {
   if (owner === 'carrier' && carrier_scope !== null)
     throw invalid({ pointer: '/carrier_scope', code: 'field.not_allowed', detail: 'is for System Users only' });
+  assertHolds(actor, 'change:read');
   if (include_values) assertHolds(actor, 'user:read');
   if (carrier_scope !== null && !mayGiveScope(actor, carrier_scope)) throw new AppError('access.grant_exceeds_own');
 }

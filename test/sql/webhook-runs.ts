@@ -18,6 +18,7 @@ const webhook: ClaimedWebhook = {
   place_id: nilId,
   place_at: new Date(0),
   failures: 0,
+  claimed_by: user_id,
   is_due: true,
   failing_seconds: 0,
 };
@@ -33,17 +34,15 @@ const attempt = {
 };
 
 export const webhookRuns = sqlExamples(WebhookRunsRepository, {
-  claim: [[user_id, { active: 50, failing: 50 }]],
+  claim: [[{ active: 50, failing: 50 }]],
   listWaiting: [[other_id]],
   recordChange: [
-    [user_id, webhook, place, attempt, null],
-    [user_id, webhook, place, attempt, 5],
+    [webhook, place, attempt, null],
+    [webhook, place, attempt, 5],
   ],
-  recordRequested: [[user_id, other_id, attempt]],
-  release: [
-    [user_id, webhook],
-    [user_id, webhook, place],
-  ],
+  recordRequested: [[webhook, attempt]],
+  renew: [[webhook]],
+  release: [[webhook], [webhook, place]],
   count: [[]],
   removeOld: [[7, 10_000, 5_000]],
 });

@@ -136,6 +136,7 @@ it('sends the body and the headers, and returns status, answer and duration', as
     'accept-encoding: identity',
     'content-length: 8',
     'content-type: application/json',
+    'user-agent: carrier-identity',
   ]);
 });
 

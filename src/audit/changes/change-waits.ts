@@ -37,6 +37,8 @@ const lookEveryMs = 10;
 /** Age at which `behind_seconds` is read again, although the horizon did not move. */
 const readEveryMs = 250;
 const afterErrorMs = 1_000;
+/** Age from which the memory does not tell that nothing has changed: the reads fail. */
+const currentForMs = 1_000;
 /** Changes per read, and per response after a wait. */
 const batchMax = 100;
 /** Changes in memory, about 0.5 kB each. */
@@ -80,7 +82,8 @@ export class ChangeWaits implements OnModuleDestroy {
 
   /** Returns whether all changes after a place are in memory. */
   remembers(place: Place): boolean {
-    return this.recent !== null && !isBefore(place, this.recent.since) && !isBefore(this.recent.place, place);
+    const recent = this.current();
+    return recent !== null && !isBefore(place, recent.since) && !isBefore(recent.place, place);
   }
 
   /**
@@ -107,9 +110,14 @@ export class ChangeWaits implements OnModuleDestroy {
     });
   }
 
-  /** Returns the next changes from memory, or null if the memory begins after the place. */
+  /** Returns the changes in memory, or null if the feed could not be read for a second. */
+  private current(): RecentChanges | null {
+    return this.recent !== null && monotonicMs() < this.recent.readAt + currentForMs ? this.recent : null;
+  }
+
+  /** Returns the next changes from memory, or null if it begins after the place or is old. */
   private pageFor({ matches, place, per_page }: Wait): FeedPage | null {
-    const { recent } = this;
+    const recent = this.current();
     if (recent === null || isBefore(place, recent.since)) return null;
     const max = Math.min(per_page, batchMax);
     const first = recent.changes.findLastIndex((change) => !isBefore(place, placeOf(change))) + 1;
@@ -128,7 +136,7 @@ export class ChangeWaits implements OnModuleDestroy {
 
   /** Follows the feed while requests wait. Never throws. */
   private async followFrom(place: Place): Promise<void> {
-    const recent = { since: place, place, changes: [], behind_seconds: 0, readAt: 0 };
+    const recent = { since: place, place, changes: [], behind_seconds: 0, readAt: monotonicMs() };
     this.recent = recent;
     while (!this.stopped && (this.waits.size > 0 || monotonicMs() < this.idleAt)) {
       const pauseMs = await this.readNext(recent).catch((error: unknown) => {

@@ -136,7 +136,7 @@ export class RecoveryService {
   ): Promise<void> {
     for (const { key_id, created_at } of await this.apiKeys.listCreated(user_id))
       if (created_at >= requested_at) await this.apiKeys.revoke(actor, key_id);
-    await this.webhooks.disableCreatedSince(actor, user_id, requested_at);
+    await this.webhooks.disableMadeSince(actor, user_id, requested_at);
     const older = new Set(factors);
     const found = (await this.factors.list(user_id)).factors;
     if (older.size > 0 && !found.some(({ factor_id }) => older.has(factor_id))) return;

@@ -125,6 +125,8 @@ class Verifier:
         except InvalidToken:
             # A rejected token never becomes valid.
             caller, until = None, float("inf")
+        except (KeyError, TypeError) as error:
+            raise self._failure(f"check-token: {error}") from error
         with self._lock:
             self._answers.pop(token, None)
             self._answers[token] = (caller, until)
