@@ -46,7 +46,7 @@ export interface WebhookCount {
   behind_seconds: number;
 }
 
-/** Longer than a request takes at most. Each attempt renews the claim. */
+/** Longer than the time limit of a request. Each attempt renews the claim. */
 const claim = rawSql(`now() + interval '15 seconds'`);
 const claimed = rawSql(`
   webhooks.webhook_id, webhooks.url, webhooks.type_in, webhooks.carrier_scope, webhooks.include_values,
@@ -68,7 +68,7 @@ export class WebhookRunsRepository {
 
   /**
    * Claims webhooks with something to send: changes of finished transactions, tests or retries.
-   * Those that waited longest come first. Writes nothing if there are none.
+   * Webhooks that waited longest come first. Writes nothing if there are none.
    * @param free number of webhooks of each state to claim
    */
   claim(holder: string, free: { active: number; failing: number }): Promise<ClaimedWebhook[]> {
@@ -221,8 +221,8 @@ export class WebhookRunsRepository {
   }
 
   /**
-   * Removes a batch of old deliveries: those of more than a number of days, and those beyond a
-   * number per webhook. Returns how many, or null if none was left.
+   * Removes a batch of deliveries that are older than a number of days or exceed a number per
+   * webhook. Returns the number of removed deliveries, or null if none was left.
    */
   async removeOld(days: number, perWebhook: number, batch: number): Promise<number | null> {
     // Ids begin with their time (UUIDv7), so that the primary key finds the oldest.

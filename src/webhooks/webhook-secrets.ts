@@ -25,15 +25,15 @@ export class WebhookSecrets {
     this.previous = APP_SECRET_PREVIOUS === undefined ? null : deriveKey(APP_SECRET_PREVIOUS, 'webhook-secrets');
   }
 
-  /** Returns a new secret as the receiver gets it, and encrypted. */
+  /** Returns a new secret, in the form for the receiver and encrypted. */
   mint(webhook_id: string): { secret: string; sealed: Buffer } {
     const bytes = Buffer.from(mintToken(), 'base64url');
     return { secret: prefix + bytes.toString('base64'), sealed: seal(this.key, bytes, webhook_id) };
   }
 
   /**
-   * Returns the secrets encrypted with `APP_SECRET` if they were encrypted with
-   * `APP_SECRET_PREVIOUS`, otherwise null.
+   * Encrypts secrets of `APP_SECRET_PREVIOUS` again with `APP_SECRET`. Returns null if the secrets
+   * already use `APP_SECRET`.
    */
   renew({ webhook_id, secret, old_secret }: StoredSecrets): Omit<StoredSecrets, 'webhook_id'> | null {
     if (unseal(this.key, secret, webhook_id) !== null) return null;
