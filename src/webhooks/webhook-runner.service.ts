@@ -55,8 +55,8 @@ interface Run {
 
 /**
  * Sends the requests of webhooks: one at a time per webhook, in the order of the feed, at least
- * once (ADR 17). Claims webhooks in the database, so that any instance continues after a crash. Failing
- * webhooks and slow requests have separate slots, so they do not delay others.
+ * once (ADR 17). Claims webhooks in the database, so that any instance continues after a crash.
+ * Failing webhooks and slow requests have separate slots, so they do not delay others.
  */
 @Injectable()
 export class WebhookRunner implements OnApplicationBootstrap, OnModuleDestroy {

@@ -25,7 +25,7 @@ import {
 } from './webhooks.dto';
 import { WebhooksService } from './webhooks.service';
 
-/** A webhook outlives the API key that creates it, so a stolen key must not create webhooks (W8). */
+/** A webhook outlives the API key that creates it, so a stolen key must not create one (W8). */
 const freshUser = { apiKeys: false, fresh: true } as const;
 const places: ErrorCode[] = ['page.cursor_invalid', 'change.cursor_expired'];
 const onlyEnabled: ErrorCode[] = ['webhook.not_found', 'webhook.disabled'];
@@ -45,8 +45,8 @@ export class WebhooksController {
       'Sends each later change that `GET /change/list` shows to the creator, as a signed request (Standard Webhooks ' +
       '1.0): in the order of the feed, one at a time, at least once. A 2xx response is a success. A 410 response ' +
       'disables the webhook. Otherwise the request is sent again: first after 5 seconds, then with exponential ' +
-      'back-off, up to an hour. After 3 days without success, the webhook is disabled. The creator gets a mail if the ' +
-      'service disables the webhook. A webhook never sends more than its creator may read at that time. It is ' +
+      'back-off, up to an hour. After 3 days without success, the webhook is disabled. The creator gets a mail if ' +
+      'the service disables the webhook. A webhook never sends more than its creator may read at that time. It is ' +
       'disabled if the creator is disabled or deleted, or loses `webhook:manage`.\n\n' +
       'The target must not be a private, reserved or local address, unless `WEBHOOK_ALLOWED_NETWORKS` names it. ' +
       'Redirects are not followed.',

@@ -96,8 +96,8 @@ export class WebhookResponse {
   state!: WebhookState;
   /**
    * why the webhook is disabled. `requested`: by a user; `gone`: response 410; `failed`: three days
-   * without success; `creator`: the creator may no longer read what the webhook sends; `not_me`: the
-   * creator reported that another person had used the account
+   * without success; `creator`: the creator may no longer read what the webhook sends; `not_me`:
+   * the creator reported that another person had used the account
    */
   disabled_reason!: DisabledReason | null;
   /** age in seconds of the oldest change after the last delivered change; 0 = none @example 0 */

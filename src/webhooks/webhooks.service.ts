@@ -228,7 +228,7 @@ export class WebhooksService implements OnApplicationBootstrap {
     await this.recordDisabled(actor, await this.webhooks.disable({ created_by, since }, 'not_me'), 'not_me');
   }
 
-  /** Disables a webhook that fails or exceeds the rights of its creator, and notifies the creator. */
+  /** Disables a webhook that fails or whose creator lost rights. Notifies the creator. */
   @Transactional()
   async disableFailed(webhook_id: string, reason: DisabledReason): Promise<void> {
     for (const webhook of await this.disable(systemActor, webhook_id, reason))
