@@ -18,7 +18,7 @@ _numbers = count()
 
 
 def send(method: str, path: str, body: object = None, token: str | None = None) -> Any:
-    """Sends a request. Without `token`, the administrator sends it. An empty `token` is not sent."""
+    """Sends a request, as the administrator unless `token` is given. Omits an empty `token`."""
     headers = _admin if token is None else {"Authorization": f"Bearer {token}"} if token else {}
     response = httpx.request(method, URL + path, json=body, headers=headers, timeout=30).raise_for_status()
     return response.json() if response.content else None
