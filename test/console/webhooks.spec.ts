@@ -92,7 +92,7 @@ describe('webhooks in the console', () => {
     await rowOf(page, '500').first().getByRole('button', { name: 'Retry User created' }).click();
     await arrived('/failing', before + 1);
     await page.getByText('All', { exact: true }).click();
-    await sees(rowOf(page, 'On request'), '204');
+    await sees(rowOf(page, 'Manual retry'), '204');
     expect(await webhookOf(id)).toMatchObject({ state: 'active' });
   });
 
