@@ -14,7 +14,7 @@ export type Decision = { caller: Caller; rejection?: never } | { caller?: never;
 /**
  * Decides whether a request is allowed, by its `Authorization` header. The caller needs each of
  * `permissions`.
- * @throws IdentityError if the module itself is not allowed to ask: respond with 500
+ * @throws IdentityError if the key of the module is wrong or lacks a permission: respond with 500
  */
 export async function authorize(
   verifier: Verifier,
