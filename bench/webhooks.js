@@ -1,4 +1,4 @@
-// `npm run bench:webhooks`: measures webhooks beside others that hang or fail.
+// `npm run bench:webhooks`: measures the delay of webhooks while others hang or fail.
 //   --seconds 30 (duration)
 //   --rate 5 (changes per second)
 const http = require('node:http');

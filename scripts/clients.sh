@@ -100,7 +100,7 @@ run_modules() {
     mkdir go && mv offline.go go/main.go && cd go && go mod init offline >/dev/null 2>&1 && go mod tidy >/dev/null 2>&1 &&
     go build -o offline . && shows ./offline && echo ok
 }
-# Shows the administrator for a token, and nobody for a token with another signature.
+# Prints the administrator for a valid token, and no user for a token with another signature.
 shows() { "$@" "$token" | grep -q ' administrator$' && [ "$("$@" "${token%????}AAAA")" = inactive ]; }
 
 for name in "${names[@]}"; do

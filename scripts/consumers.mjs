@@ -87,7 +87,7 @@ function spring(name, issuer, configuration, bean = '') {
   return { command: ['java', '-cp', 'target/classes:target/dependency/*', 'billing.Billing'], cwd: directory };
 }
 
-/** Each builds a module that serves `/invoice` on $PORT or $SERVER_PORT. Returns its command. */
+/** Builders of modules that serve `/invoice` on $PORT or $SERVER_PORT. Each returns a command. */
 const consumers = {
   'spring-jwt': (issuer) => spring('spring-jwt', issuer, 'jwt.yaml', codeOf('JwtConfiguration.java', issuer)),
   'spring-jwt-without-bean': (issuer) => spring('spring-jwt-without-bean', issuer, 'jwt.yaml'),

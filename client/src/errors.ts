@@ -19,7 +19,7 @@ export interface Problem {
   detail?: string;
   request_id?: string;
   errors?: FieldError[];
-  /** with `auth.second_factor_required`: sent back with the second factor */
+  /** with `auth.second_factor_required`: send it back with the second factor */
   challenge?: string;
   /** with `auth.second_factor_required`: seconds until `challenge` expires */
   expires_in?: number;

@@ -17,11 +17,11 @@ const relevant = new Set<string>([
 
 /** Settings of the state that a verifier keeps from the change feed. */
 export interface FeedStateOptions {
-  /** seconds without news after which the state counts as behind */
+  /** seconds without a response after which the state counts as behind */
   maxDelay: number;
-  /** seconds that changes are remembered */
+  /** seconds for which changes are kept */
   retention: number;
-  /** users and sessions that are remembered */
+  /** maximum number of users, and of sessions, that are kept */
   capacity: number;
   onError: (error: unknown) => void;
 }
@@ -57,7 +57,7 @@ export class FeedState {
     return this.endedSessions.has(session_id);
   }
 
-  /** Returns the last time that something changed that could affect tokens of a user. */
+  /** Returns the time of the last change that can affect tokens of a user. */
   changedAt(user_id: string): number {
     const forgotten = Date.now() - this.options.retention * 1_000;
     return Math.max(this.knownSince, this.rolesChangedAt, forgotten, this.changedUsers.get(user_id) ?? 0);
@@ -69,7 +69,7 @@ export class FeedState {
     return permissions.includes(undefined) ? undefined : [...new Set(permissions.flat() as string[])];
   }
 
-  /** Number of users and sessions that are remembered. */
+  /** Number of users and sessions that are kept. */
   get size(): number {
     return this.endedSessions.size + this.changedUsers.size;
   }
@@ -92,7 +92,7 @@ export class FeedState {
       }
   }
 
-  /** Begins at the end of the feed: `verifier` asks about tokens that are older. */
+  /** Begins at the end of the feed. `verifier` checks older tokens with the service. */
   private async followFeed(signal: AbortSignal): Promise<void> {
     this.knownSince = Infinity;
     const wait = Math.max(1, Math.floor(this.options.maxDelay / 2));
@@ -128,7 +128,7 @@ export class FeedState {
     this.remember(this.changedUsers, target_id);
   }
 
-  /** Forgets what is older than `retention`, and the oldest entries beyond `capacity`. */
+  /** Drops entries older than `retention`, and the oldest entries beyond `capacity`. */
   private remember(times: Map<string, number>, id: string): void {
     const now = Date.now();
     times.delete(id);

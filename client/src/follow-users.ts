@@ -4,7 +4,7 @@ import type { FollowOptions, Identity, ListedUser, UserFilters } from './types.j
 
 /** A part of a copy of the users. Apply it, and store `cursor`, in one transaction. */
 export interface UserBatch {
-  /** the copy begins again: remove all users first */
+  /** the copy starts over: remove all users first */
   restart: boolean;
   /** users that are new or changed */
   users: ListedUser[];
@@ -22,7 +22,7 @@ export interface FollowUsersOptions extends Pick<FollowOptions, 'wait' | 'interv
 }
 
 /**
- * Copies all users and then follows their changes without end. Begins again when the cursor has
+ * Copies all users and then follows their changes without end. Starts over when the cursor has
  * expired. The key needs `user:read` and `change:read`.
  */
 export async function* followUsers(

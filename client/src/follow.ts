@@ -3,7 +3,7 @@ import { sleep } from './transport.js';
 import type { ChangePage, FollowOptions, Identity } from './types.js';
 
 const longestBackoffMs = 30_000;
-/** Pause after a page without changes that came at once. */
+/** Pause after an empty page that arrived immediately. */
 const scanMs = 100;
 
 /**
@@ -17,7 +17,7 @@ export async function* follow(
   const { wait = 25, interval = 1_000, signal, onError, after: start, ...query } = options;
   let after = start;
   let waits = wait > 0;
-  // The first request shows at once where the feed ends.
+  // The first request does not wait, so that the caller soon learns where the feed ends.
   let isFirst = true;
   for (let failures = 0; ;) {
     const startedAt = performance.now();

@@ -1,7 +1,7 @@
 import { IdentityError, isInvalidToken, isUnavailable } from './errors.js';
 import type { Caller, Verifier } from './verifier.js';
 
-/** A rejected request: status, headers and body as RFC 6750 and RFC 9457 have them. */
+/** Response to a rejected request: status, headers and body (RFC 6750, RFC 9457). */
 export interface Rejection {
   status: 401 | 403 | 503;
   headers: Record<string, string>;
@@ -12,8 +12,9 @@ export interface Rejection {
 export type Decision = { caller: Caller; rejection?: never } | { caller?: never; rejection: Rejection };
 
 /**
- * Decides about a request by its `Authorization` header. The caller needs each of `permissions`.
- * @throws IdentityError if the module itself is not allowed to ask: respond with 500
+ * Decides whether a request is allowed, by its `Authorization` header. The caller needs each of
+ * `permissions`.
+ * @throws IdentityError if the key of the module is wrong or lacks a permission: respond with 500
  */
 export async function authorize(
   verifier: Verifier,

@@ -32,7 +32,7 @@ function call(client: ClientOptions, method: string, template: string, flags: Fl
   );
 }
 
-/** No path of the service needs percent-encoding: an id that does would reach another operation. */
+/** Rejects ids that need percent-encoding, because they could reach another operation. */
 function segment(id: unknown): string {
   if (typeof id !== 'string' || !/^[\w.:-]+$/.test(id) || /^\.+$/.test(id))
     throw new TypeError(`not an id: ${String(id)}`);

@@ -65,7 +65,7 @@ export interface Login {
    * @throws IdentityError if the service is unavailable and the token has expired: keep the session
    */
   refresh(session: PortalSession, visitor: Visitor): Promise<PortalSession | null>;
-  /** Ends a session. Succeeds if it has ended before. */
+  /** Ends a session. Succeeds even if the session has already ended. */
   logout(session: PortalSession): Promise<void>;
   /** Mails a link to choose a new password, if the user exists. */
   requestReset(email: string, visitor: Visitor): Promise<void>;
@@ -84,7 +84,7 @@ export interface Login {
 /** Creates the logins of a portal. */
 export function login(options: LoginOptions): Login {
   const { url, key, refreshBefore = 60, audience, permissions } = options;
-  // Without a key of its own: the portal sends it in `X-Api-Key`.
+  // This client has no key: the portal sends its key in `X-Api-Key`.
   const { auth } = createIdentity({ url, ...pick(options, 'timeout', 'fetch'), retries: 0 });
   const limits = { ...(audience && { audience }), ...(permissions && { permissions }) };
   const refreshing = new Map<string, Promise<PortalSession | null>>();
@@ -139,7 +139,7 @@ export function login(options: LoginOptions): Login {
   };
 }
 
-/** Repeats a request whose response was lost: within the grace period it has the same result. */
+/** Repeats a request without a response: within the grace period, the result is the same. */
 async function repeated<T>(request: () => Promise<T>): Promise<T> {
   return request().catch((error: unknown) => {
     if (error instanceof IdentityError && error.status === 0) return request();

@@ -468,7 +468,7 @@ export const operations = {
      */
     replay: ['POST', '/webhook/{webhook_id}/replay', { body: 'json' }],
     /**
-     * Pass over a change that fails.
+     * Skip a change that fails.
      * `POST /webhook/{webhook_id}/skip`.
      * Permission: webhook:manage.
      */

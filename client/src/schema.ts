@@ -55,8 +55,8 @@ export interface paths {
          *     - `webhook.deleted`: A webhook was deleted.
          *     - `webhook.enabled`: A webhook was enabled.
          *     - `webhook.disabled`: A webhook was disabled, by a user or by the service.
-         *     - `webhook.replayed`: A webhook went to another place in the change feed.
-         *     - `webhook.skipped`: A webhook passed over a change that failed.
+         *     - `webhook.replayed`: A webhook was moved to another place in the change feed.
+         *     - `webhook.skipped`: A webhook skipped a change that failed.
          *     - `webhook.secret_rotated`: The secret of a webhook was replaced.
          *     - `signing_key.rotated`: A new key signs access tokens, or is published to sign them later.
          *
@@ -854,7 +854,7 @@ export interface paths {
         };
         /**
          * Get the metadata of the authorization server
-         * @description For OAuth 2.0 libraries (RFC 8414). With a `BASE_PATH`, the metadata is also where the RFC puts it: at `/.well-known/oauth-authorization-server` followed by `BASE_PATH`. The service has no authorization endpoint and no token endpoint: users log in with `POST /auth/login`.
+         * @description For OAuth 2.0 libraries (RFC 8414). With a `BASE_PATH`, the metadata is also at the path of the RFC: `/.well-known/oauth-authorization-server` followed by `BASE_PATH`. The service has no authorization endpoint and no token endpoint: users log in with `POST /auth/login`.
          */
         get: operations["getAuthorizationServer"];
         put?: never;
@@ -1350,7 +1350,7 @@ export interface paths {
         put?: never;
         /**
          * Create a webhook
-         * @description Sends each later change that `GET /change/list` shows to the creator, as a signed request (Standard Webhooks 1.0): in the order of the feed, one at a time, at least once. A response of 2xx is a success, 410 disables the webhook. After any other response the request is sent again, after 5 seconds, then after up to an hour. After 3 days without success, the webhook is disabled and the creator gets a mail. A webhook never sends more than its creator may read at that time. It is disabled if the creator is disabled, deleted or loses `webhook:manage`.
+         * @description Sends each later change that `GET /change/list` shows to the creator, as a signed request (Standard Webhooks 1.0): in the order of the feed, one at a time, at least once. A 2xx response is a success. A 410 response disables the webhook. Otherwise the request is sent again: first after 5 seconds, then with exponential back-off, up to an hour. After 3 days without success, the webhook is disabled. The creator gets a mail if the service disables the webhook. A webhook never sends more than its creator may read at that time. It is disabled if the creator is disabled or deleted, or loses `webhook:manage`.
          *
          *     The target must not be a private, reserved or local address, unless `WEBHOOK_ALLOWED_NETWORKS` names it. Redirects are not followed.
          *
@@ -1403,7 +1403,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a webhook
-         * @description No request is sent after the response. If a request is under way, the response comes after it: at most 15 seconds later.
+         * @description No request is sent after the response. If a request is under way, the response waits for it, at most 15 seconds.
          *
          *     Permission: `webhook:manage`
          */
@@ -1476,7 +1476,7 @@ export interface paths {
         put?: never;
         /**
          * Enable a webhook
-         * @description Continues where the webhook stopped, or after the cursor or time given.
+         * @description Continues where the webhook stopped, or after the given cursor or time.
          *
          *     Permission: `webhook:manage`
          */
@@ -1498,7 +1498,7 @@ export interface paths {
         put?: never;
         /**
          * Send changes again
-         * @description Goes back, or forward, to a cursor or time, and sends all changes after it.
+         * @description Moves the webhook back or forward to a cursor or time, and sends all changes after it.
          *
          *     Permission: `webhook:manage`
          */
@@ -1519,7 +1519,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Pass over a change that fails
+         * Skip a change that fails
          * @description Continues with the change after the one that fails. Has no effect unless the webhook is `failing`.
          *
          *     Permission: `webhook:manage`
@@ -1542,7 +1542,7 @@ export interface paths {
         put?: never;
         /**
          * Replace the secret of a webhook
-         * @description Both secrets sign until `old_secret_until`. Another rotation ends the oldest secret.
+         * @description Both secrets sign until `old_secret_until`. Another rotation before this time removes the oldest secret.
          *
          *     Permission: `webhook:manage`; not available to API keys
          *
@@ -1564,7 +1564,7 @@ export interface paths {
         };
         /**
          * List the deliveries of a webhook
-         * @description Returns the attempts of the last 7 days, at most the last 10,000, and the tests and retries that are waiting.
+         * @description Returns the attempts of the last 7 days, at most the last 10,000, and the waiting tests and retries.
          *
          *     Permission: `webhook:manage`
          */
@@ -1588,7 +1588,7 @@ export interface paths {
         put?: never;
         /**
          * Retry a delivery
-         * @description Sends the change of the delivery once more, beside the order of the feed.
+         * @description Sends the change of the delivery once more, out of the order of the feed.
          *
          *     Permission: `webhook:manage`
          */
@@ -4390,7 +4390,7 @@ export interface components {
              */
             introspection_endpoint: string;
             /**
-             * @description ways to send the API key of a module: as Bearer token, or with its id as client credentials
+             * @description ways to send the API key of a module: as a Bearer token, or with its id as client credentials
              * @example [
              *       "Bearer",
              *       "client_secret_basic",
@@ -5097,7 +5097,7 @@ export interface components {
              */
             state: components["schemas"]["WebhookState"];
             /**
-             * @description why the webhook is disabled. `requested`: by a user; `gone`: response 410; `failed`: three days without success; `creator`: the creator may no longer do what the webhook does; `not_me`: the creator reported that another person had used the account
+             * @description why the webhook is disabled. `requested`: by a user; `gone`: response 410; `failed`: three days without success; `creator`: the creator may no longer read what the webhook sends; `not_me`: the creator reported that another person had used the account
              * @example requested
              */
             disabled_reason: components["schemas"]["WebhookDisabledReason"] | null;
@@ -5138,7 +5138,7 @@ export interface components {
             next_attempt_at: string | null;
             /**
              * Format: date-time
-             * @description until when the old secret signs too
+             * @description time until which the old secret also signs
              * @example 2026-11-20T13:00:00.000Z
              */
             old_secret_until: string | null;
@@ -5164,7 +5164,7 @@ export interface components {
         /** @description A new webhook. */
         CreateWebhookRequest: {
             /**
-             * @description target of the requests: `https`, port 443 or at least 1024, no user, no fragment. `http` only for addresses in `WEBHOOK_ALLOWED_NETWORKS`. Up to 2,048 characters
+             * @description target of the requests: `https`, port 443 or at least 1024, no user name, no fragment. `http` only for addresses in `WEBHOOK_ALLOWED_NETWORKS`. Up to 2,048 characters
              * @example https://billing.example.net/identity
              */
             url: string;
@@ -5236,7 +5236,7 @@ export interface components {
              */
             state: components["schemas"]["WebhookState"];
             /**
-             * @description why the webhook is disabled. `requested`: by a user; `gone`: response 410; `failed`: three days without success; `creator`: the creator may no longer do what the webhook does; `not_me`: the creator reported that another person had used the account
+             * @description why the webhook is disabled. `requested`: by a user; `gone`: response 410; `failed`: three days without success; `creator`: the creator may no longer read what the webhook sends; `not_me`: the creator reported that another person had used the account
              * @example requested
              */
             disabled_reason: components["schemas"]["WebhookDisabledReason"] | null;
@@ -5277,7 +5277,7 @@ export interface components {
             next_attempt_at: string | null;
             /**
              * Format: date-time
-             * @description until when the old secret signs too
+             * @description time until which the old secret also signs
              * @example 2026-11-20T13:00:00.000Z
              */
             old_secret_until: string | null;
@@ -5364,7 +5364,7 @@ export interface components {
              */
             after?: string;
         };
-        /** @description From where changes are sent again. */
+        /** @description The place after which changes are sent again. */
         ReplayWebhookRequest: {
             /**
              * @description cursor of the change feed, or an RFC 3339 time, at most `CHANGE_DAYS` ago
@@ -5372,11 +5372,11 @@ export interface components {
              */
             after: string;
         };
-        /** @description The end of the old secret. */
+        /** @description How long the old secret remains valid. */
         RotateWebhookSecretRequest: {
             /**
              * Format: int32
-             * @description seconds for which the old secret signs too, 0–604,800
+             * @description seconds for which the old secret also signs, 0–604,800
              * @example 86400
              */
             keep_old_seconds: number;
@@ -5413,7 +5413,7 @@ export interface components {
             attempt: number;
             /**
              * Format: date-time
-             * @description time of the attempt or of its request
+             * @description time of the attempt, or when the test or retry was requested
              * @example 2026-11-20T13:00:00.000Z
              */
             created_at: string;
@@ -5430,7 +5430,7 @@ export interface components {
              */
             status: number | null;
             /**
-             * @description reason without a response
+             * @description reason of the failure if there is no response
              * @example timeout
              */
             error: string | null;
@@ -14122,7 +14122,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The webhook; no other response has the secret */
+            /** @description The webhook with its secret, which no other response contains */
             201: {
                 headers: {
                     [name: string]: unknown;

@@ -35,8 +35,8 @@ interface FakeChange {
 }
 
 /**
- * Starts a service that issues tokens and answers verifiers: keys, check-token, introspection,
- * roles and the change feed. For tests of modules. It does not check the keys of its callers.
+ * Starts a fake service for tests of modules. It issues tokens and serves verifiers: keys,
+ * check-token, introspection, roles and the change feed. It does not check the keys of callers.
  */
 export async function fakeIdentity(): Promise<FakeIdentity> {
   const { publicKey, privateKey } = await generateKeyPair('ES256');
@@ -82,7 +82,7 @@ export class FakeIdentity {
     await once(this.server, 'close');
   }
 
-  /** Returns an access token of a user with a session of their own; any field can be given. */
+  /** Returns an access token of a user in a new session. Each field can be set. */
   async token({
     expires_in = 600,
     audience = 'carrier-platform',
@@ -101,7 +101,7 @@ export class FakeIdentity {
     };
     const user: FakeUser = { ...base, ...given };
     if (user.permissions.length > 0 && user.roles.length === 0) {
-      // Tokens name roles: gives the user a role with the permissions.
+      // Tokens name roles, so the user gets a role with the permissions.
       user.roles = [`role_${user.user_id.slice(0, 8)}`];
       this.roles.set(user.roles[0] as string, user.permissions);
       this.add('role.created', 'role', user.roles[0] as string);

@@ -108,7 +108,7 @@ async function attemptOnce(client: ClientOptions, call: Call, idempotencyKey?: s
     ...options.headers,
   };
   if (call.flags.raw) headers['accept'] = options.headers?.['accept'] ?? '*/*';
-  // A timer instead of `AbortSignal.timeout`: a download may take longer than its first byte.
+  // Not `AbortSignal.timeout`: for files, the time limit must end with the headers.
   const timeout = new AbortController();
   const timer = setTimeout(() => timeout.abort(), options.timeout ?? client.timeout ?? defaults.timeout);
   const signal = options.signal ? AbortSignal.any([options.signal, timeout.signal]) : timeout.signal;
@@ -156,14 +156,14 @@ function parse(text: string, status: number): unknown {
   }
 }
 
-/** Proxies respond without a problem: the status then decides alone. */
+/** Proxies respond without a problem document. Then only the status counts. */
 function problemOf({ status, headers }: Response, text: string): IdentityError {
   const retryAfter = /^\d+$/.test(headers.get('retry-after') ?? '') ? Number(headers.get('retry-after')) : undefined;
   try {
     const problem = JSON.parse(text) as Problem;
     if (typeof problem.code === 'string') return new IdentityError({ ...problem, status }, retryAfter);
   } catch {
-    // No JSON.
+    // The body is not JSON.
   }
   return new IdentityError({ code: 'client.unexpected_response', status }, retryAfter);
 }

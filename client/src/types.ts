@@ -86,7 +86,7 @@ export interface FollowOptions {
   after?: string | undefined;
   /** seconds that the service holds a request until there is a change, 0–30; default 25 */
   wait?: number;
-  /** milliseconds between two requests if the service does not wait; default 1,000 */
+  /** milliseconds between two requests to a service without long polls; default 1,000 */
   interval?: number;
   per_page?: number;
   target_type?: 'user' | 'session' | 'role' | 'key';
@@ -95,6 +95,6 @@ export interface FollowOptions {
   /** `values`: adds the user to each change of a user */
   include?: 'values';
   signal?: AbortSignal;
-  /** is told about each failure before the next attempt */
+  /** called with each failure before the next attempt */
   onError?: (error: IdentityError) => void;
 }

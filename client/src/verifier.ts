@@ -11,7 +11,7 @@ export interface Caller {
   kind: 'user' | 'key';
   /** id of the user or key */
   id: string;
-  /** login name; only if the service was asked about the token */
+  /** login name; only if the service checked the token */
   name?: string;
   session_id?: string | undefined;
   user_type?: 'system' | 'carrier' | (string & {}) | undefined;
@@ -56,13 +56,13 @@ export interface VerifierOptions extends Pick<ClientOptions, 'url' | 'key' | 'fe
   clockTolerance?: number;
   /** milliseconds until a check fails as unavailable; default 3,000 */
   timeout?: number;
-  /** mode `feed`: seconds without news after which each token is asked about; default 10 */
+  /** mode `feed`: seconds without a response after which each token is checked; default 10 */
   maxDelay?: number;
-  /** mode `feed`: seconds that changes are remembered; default 3,600 */
+  /** mode `feed`: seconds for which changes are kept; default 3,600 */
   retention?: number;
-  /** mode `feed`: users and sessions that are remembered, each; default 100,000 */
+  /** mode `feed`: maximum number of users, and of sessions, that are kept; default 100,000 */
   capacity?: number;
-  /** is told why the feed cannot be followed; default: a warning of the process */
+  /** called with each error of the feed; default: emits a process warning */
   onError?: (error: unknown) => void;
 }
 
@@ -79,7 +79,7 @@ export interface Verifier {
   close(): void;
 }
 
-/** Time until all instances of the service know a change that the feed contains. */
+/** Time until all instances of the service apply a change that the feed contains. */
 const settleMs = 2_000;
 /** Errors of jose which mean that the service sent no key set. */
 /** Other text cannot be an API key, and causes no request. */
@@ -142,7 +142,7 @@ class TokenVerifier implements Verifier {
     }
   }
 
-  /** Returns the caller if the token alone, or with the feed, decides. */
+  /** Returns the caller if the token, or the token and the feed, suffice to decide. */
   private withoutAsking(claims: JWTPayload): Caller | undefined {
     if (this.options.mode === 'check') return undefined;
     if (this.feed?.hasEnded(String(claims['sid']))) throw invalid();
@@ -156,13 +156,13 @@ class TokenVerifier implements Verifier {
     return permissions && callerOf(claims, permissions);
   }
 
-  /** Asks the service about a token, once at a time, and keeps the answer while it is valid. */
+  /** Checks a token with the service (single flight), and caches the result while it is valid. */
   private async ask(token: string, request: () => Promise<Caller>, claims?: JWTPayload): Promise<Caller> {
     let answer = this.answers.get(token);
     if (answer === undefined || !this.holds(answer, claims)) {
       const running = this.asking.get(token) ?? this.start(token, request);
       answer = await running;
-      // Asked before a change that became known since.
+      // The request was sent before a change that the feed has reported since.
       if (
         answer.caller &&
         claims &&
@@ -195,7 +195,7 @@ class TokenVerifier implements Verifier {
     return running;
   }
 
-  /** Whether an answer can be used again. A rejected access token never becomes valid. */
+  /** Whether a cached result is still valid. A rejected access token never becomes valid. */
   private holds({ caller, askedAt }: Answer, claims?: JWTPayload): boolean {
     if (claims && caller === undefined) return true;
     const { cache = this.feed && claims ? 1 : 5 } = this.options;

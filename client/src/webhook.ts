@@ -10,7 +10,7 @@ export interface WebhookEvent {
   data: Change;
 }
 
-/** A webhook whose signature, time or form is wrong. Respond with 400. */
+/** Thrown for a webhook with a wrong signature, time or form. Respond with 400. */
 export class WebhookError extends Error {
   override readonly name = 'WebhookError';
 }
@@ -22,7 +22,7 @@ export type HeadersLike = Headers | Record<string, string | string[] | undefined
 const toleranceSeconds = 300;
 
 /**
- * Creates the verification of a webhook (Standard Webhooks 1.0).
+ * Creates the function that verifies webhooks (Standard Webhooks 1.0).
  * @param secrets `whsec_…`; during a rotation the old and the new one
  */
 export function webhook(...secrets: string[]): {

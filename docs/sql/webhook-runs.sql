@@ -1,4 +1,4 @@
--- claim(user_id, { active: 50, failing: 50 })
+-- claim({ active: 50, failing: 50 })
 with
   last as (
     select events.tx, events.event_id
@@ -29,71 +29,86 @@ with
   failing as (
     <as in claim>
 update webhooks
-set claimed_by = $5::uuid, claimed_until = now() + interval '15 seconds'
+set claimed_by = gen_random_uuid(), claimed_until = now() + interval '15 seconds'
 from (select webhook_id from active union all select webhook_id from failing) due
 where webhooks.webhook_id = due.webhook_id
 returning
   webhooks.webhook_id, webhooks.url, webhooks.type_in, webhooks.carrier_scope, webhooks.include_values,
   webhooks.created_by, webhooks.updated_at, webhooks.state, webhooks.secret,
   case when webhooks.old_secret_until > now() then webhooks.old_secret end as old_secret,
-  webhooks.place_tx, webhooks.place_id, webhooks.place_at, webhooks.failures,
+  webhooks.place_tx, webhooks.place_id, webhooks.place_at, webhooks.failures, webhooks.claimed_by,
   webhooks.next_attempt_at <= now() as is_due,
   coalesce(extract(epoch from now() - webhooks.failing_since), 0)::float8 as failing_seconds;
 
--- recordChange(user_id, { webhook_id: other_id, url: 'https://billing.example.net/identity', typ...
-with delivery as (
-  insert into webhook_deliveries (
-    delivery_id, webhook_id, kind, change_id, type, attempt,
-    attempted_at, status, error, duration_ms, request, response
+-- recordChange({ webhook_id: other_id, url: 'https://billing.example.net/identity', type_in: [],...
+with moved as (
+  update webhooks
+  set
+    place_tx = $1::text,
+    place_id = $2::uuid,
+    place_at = $3::timestamptz,
+    failures = 0,
+    failing_since = null,
+    state = case when state = 'disabled' then state else 'active' end,
+    claimed_until = now() + interval '15 seconds',
+    last_attempt_at = now(),
+    last_status = $4::integer,
+    last_error = $5::text
+  where webhook_id = $6::uuid
+    and claimed_by = $7::uuid
+    and place_tx = $8::text
+    and place_id = $9::uuid
+    and updated_at = $10::timestamptz
+  returning
+    webhooks.webhook_id, webhooks.url, webhooks.type_in, webhooks.carrier_scope, webhooks.include_values,
+    webhooks.created_by, webhooks.updated_at, webhooks.state, webhooks.secret,
+    case when webhooks.old_secret_until > now() then webhooks.old_secret end as old_secret,
+    webhooks.place_tx, webhooks.place_id, webhooks.place_at, webhooks.failures, webhooks.claimed_by,
+    webhooks.next_attempt_at <= now() as is_due,
+    coalesce(extract(epoch from now() - webhooks.failing_since), 0)::float8 as failing_seconds
+),
+  delivery as (
+    insert into webhook_deliveries (
+      delivery_id, webhook_id, kind, change_id, type, attempt,
+      attempted_at, status, error, duration_ms, request, response
+    )
+    select
+      $11::uuid, webhook_id, 'change', $12::uuid,
+      $13::text, $14::integer,
+      now(), $15::integer, $16::text, $17::integer,
+      $18::text, $19::text
+    from moved
   )
-  values (
-    $1::uuid, $2::uuid, 'change', $3::uuid,
-    $4::text, $5::integer,
-    now(), $6::integer, $7::text, $8::integer,
-    $9::text, $10::text
+select *
+from moved;
+
+-- recordChange({ webhook_id: other_id, url: 'https://billing.example.net/identity', type_in: [],...
+with moved as (
+  update webhooks
+  set
+    failures = failures + 1,
+    failing_since = coalesce(failing_since, now()),
+    state = case when state = 'disabled' then state else 'failing' end,
+    next_attempt_at = now() + $1::float8 * interval '1 second',
+    claimed_until = null,
+    last_attempt_at = now(),
+    last_status = $2::integer,
+    last_error = $3::text
+  where webhook_id = $4::uuid
+    and claimed_by = $5::uuid
+    and place_tx = $6::text
+    and place_id = $7::uuid
+    and updated_at = $8::timestamptz
+  returning
+    <columns of recordChange>
+),
+  delivery as (
+    <as in recordChange>
   )
-)
-update webhooks
-set
-  place_tx = $11::text,
-  place_id = $12::uuid,
-  place_at = $13::timestamptz,
-  failures = 0,
-  failing_since = null,
-  state = case when state = 'disabled' then state else 'active' end,
-  claimed_until = now() + interval '15 seconds',
-  last_attempt_at = now(),
-  last_status = $14::integer,
-  last_error = $15::text
-where webhook_id = $16::uuid
-  and claimed_by = $17::uuid
-  and place_tx = $18::text
-  and place_id = $19::uuid
-returning
-  <columns of claim>
+select *
+from moved;
 
--- recordChange(user_id, { webhook_id: other_id, url: 'https://billing.example.net/identity', typ...
-with delivery as (
-  <as in recordChange>
-)
-update webhooks
-set
-  failures = failures + 1,
-  failing_since = coalesce(failing_since, now()),
-  state = case when state = 'disabled' then state else 'failing' end,
-  next_attempt_at = now() + $11::float8 * interval '1 second',
-  claimed_until = null,
-  last_attempt_at = now(),
-  last_status = $12::integer,
-  last_error = $13::text
-where webhook_id = $14::uuid
-  and claimed_by = $15::uuid
-  and place_tx = $16::text
-  and place_id = $17::uuid
-returning
-  <columns of claim>
-
--- recordRequested(user_id, other_id, { delivery_id: user_id, change_id: user_id, type: 'user.cha...
+-- recordRequested({ webhook_id: other_id, url: 'https://billing.example.net/identity', type_in: ...
 with delivery as (
   update webhook_deliveries
   set
@@ -115,21 +130,31 @@ where webhook_id = $9::uuid and claimed_by = $10::uuid
 returning
   <columns of claim>
 
--- release(user_id, { webhook_id: other_id, url: 'https://billing.example.net/identity', type_in:...
+-- renew({ webhook_id: other_id, url: 'https://billing.example.net/identity', type_in: [], carrie...
+update webhooks
+set claimed_until = now() + interval '15 seconds'
+where webhook_id = $1::uuid and claimed_by = $2::uuid
+returning
+  <columns of claim>
+
+-- release({ webhook_id: other_id, url: 'https://billing.example.net/identity', type_in: [], carr...
 update webhooks
 set
   claimed_until = null
 where webhook_id = $1::uuid and claimed_by = $2::uuid
 returning webhook_id;
 
--- release(user_id, { webhook_id: other_id, url: 'https://billing.example.net/identity', type_in:...
+-- release({ webhook_id: other_id, url: 'https://billing.example.net/identity', type_in: [], carr...
 update webhooks
 set
   place_tx = $1::text,
   place_id = $2::uuid,
   place_at = $3::timestamptz,
   claimed_until = null
-where webhook_id = $4::uuid and claimed_by = $5::uuid and place_tx = $6::text and place_id = $7::uuid
+where webhook_id = $4::uuid and claimed_by = $5::uuid
+  and place_tx = $6::text
+  and place_id = $7::uuid
+  and updated_at = $8::timestamptz
 returning webhook_id;
 update webhooks
 set

@@ -59,11 +59,14 @@ returning webhook_id, url, carrier_id, created_by;
 -- disable({ created_by: user_id, since: 1970-01-01T00:00:00.000Z }, 'not_me')
 update webhooks
 set state = 'disabled', disabled_reason = $1::text, updated_at = now()
-where created_by = $2::uuid and created_at >= $3::timestamptz
+where (
+  (created_by = $2::uuid and created_at >= $3::timestamptz)
+  or (changed_by = $4::uuid and updated_at >= $5::timestamptz)
+)
   and state <> 'disabled'
 returning webhook_id, url, carrier_id, created_by;
 
--- enable(other_id, null)
+-- enable(other_id, null, user_id)
 update webhooks
 set
   state = 'active',
@@ -71,8 +74,9 @@ set
   failures = 0,
   failing_since = null,
   next_attempt_at = now(),
+  changed_by = $1::uuid,
   updated_at = now()
-where webhook_id = $1::uuid;
+where webhook_id = $2::uuid;
 
 -- enable(other_id, { tx: '700', event_id: '00000000-0000-0000-0000-000000000000', at: 1970-01-01...
 update webhooks
@@ -83,8 +87,9 @@ set
   failing_since = null,
   next_attempt_at = now(),
   place_tx = $1::text, place_id = $2::uuid, place_at = $3::timestamptz,
+  changed_by = $4::uuid,
   updated_at = now()
-where webhook_id = $4::uuid;
+where webhook_id = $5::uuid;
 
 -- listDeliveries(other_id, { failed: 'true' })
 with page as materialized (

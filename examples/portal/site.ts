@@ -68,7 +68,7 @@ export class Visits<Visit> {
     reply.header('set-cookie', stringifySetCookie('__Host-portal', id, cookie));
   }
 
-  /** Replaces or forgets the visit of a request. */
+  /** Replaces or removes the visit of a request. */
   keep(request: FastifyRequest, visit?: Visit): void {
     if (visit === undefined) this.visits.delete(this.idOf(request));
     else if (this.visits.has(this.idOf(request))) this.visits.set(this.idOf(request), visit);

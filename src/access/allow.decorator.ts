@@ -40,7 +40,7 @@ export interface AccessRule {
    * `failures`: the handler counts failed token checks
    */
   limit?: 'login' | 'requests' | 'failures' | 'none';
-  /** the handler can wait, and authorises the request again before it responds (`Reauthorize`) */
+  /** the handler can wait, and authorizes the request again before it responds (`Reauthorize`) */
   waits?: boolean;
   /**
    * rejects sessions whose last authentication is older than `FRESH_AUTH_SECONDS`, after validation

@@ -7,7 +7,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** actor of the request; the guard sets it on routes with `@Allow` */
     actor?: Actor;
-    /** authorises the request again; the guard sets it on routes with `waits` */
+    /** authorizes the request again; the guard sets it on routes with `waits` */
     reauthorize?: () => Promise<Actor>;
     /** portal that forwards the request; the guard sets it on routes for portals */
     portal?: Portal;
@@ -38,8 +38,8 @@ export const CurrentActor = createParamDecorator((_data: unknown, context: Execu
 });
 
 /**
- * Injects a function that authorises the request again and returns the actor with the rights of
- * that moment. For handlers that wait: the rights may be revoked meanwhile (C1).
+ * Injects a function that authorizes the request again and returns the actor with current rights.
+ * For handlers that wait, because the rights may be revoked meanwhile (C1).
  */
 export const Reauthorize = createParamDecorator((_data: unknown, context: ExecutionContext): (() => Promise<Actor>) => {
   const { reauthorize } = context.switchToHttp().getRequest<FastifyRequest>();

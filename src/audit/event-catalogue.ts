@@ -124,8 +124,8 @@ export const eventCatalogue = {
   'webhook.deleted': { meaning: 'A webhook was deleted.', impersonal: ['url'] },
   'webhook.enabled': { meaning: 'A webhook was enabled.', impersonal: ['after'] },
   'webhook.disabled': { meaning: 'A webhook was disabled, by a user or by the service.', impersonal: ['reason'] },
-  'webhook.replayed': { meaning: 'A webhook went to another place in the change feed.', impersonal: ['after'] },
-  'webhook.skipped': { meaning: 'A webhook passed over a change that failed.', impersonal: ['change_id'] },
+  'webhook.replayed': { meaning: 'A webhook was moved to another place in the change feed.', impersonal: ['after'] },
+  'webhook.skipped': { meaning: 'A webhook skipped a change that failed.', impersonal: ['change_id'] },
   'webhook.secret_rotated': { meaning: 'The secret of a webhook was replaced.' },
   'signing_key.rotated': {
     meaning: 'A new key signs access tokens, or is published to sign them later.',

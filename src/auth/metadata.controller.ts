@@ -5,7 +5,7 @@ import { CONFIG, type Config, docsUrl, serviceUrl } from '../platform/config/con
 import { Endpoint } from '../http/endpoint.decorator';
 import { AuthorizationServerResponse } from './metadata.dto';
 
-/** What OAuth 2.0 libraries of modules need to know about the service. */
+/** Metadata with which OAuth 2.0 libraries of modules find the endpoints of the service. */
 @ApiTags('Authentication')
 @Controller()
 export class MetadataController {
@@ -29,7 +29,7 @@ export class MetadataController {
   @Public()
   @Endpoint({
     description:
-      'For OAuth 2.0 libraries (RFC 8414). With a `BASE_PATH`, the metadata is also where the RFC puts it: at ' +
+      'For OAuth 2.0 libraries (RFC 8414). With a `BASE_PATH`, the metadata is also at the path of the RFC: ' +
       '`/.well-known/oauth-authorization-server` followed by `BASE_PATH`. The service has no authorization endpoint ' +
       'and no token endpoint: users log in with `POST /auth/login`.',
     answer: { status: 200, type: AuthorizationServerResponse, description: 'The metadata' },

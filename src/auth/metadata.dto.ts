@@ -7,7 +7,7 @@ export class AuthorizationServerResponse {
   /** URL of the token introspection @example https://identity.example.net/auth/introspect */
   introspection_endpoint!: string;
   /**
-   * ways to send the API key of a module: as Bearer token, or with its id as client credentials
+   * ways to send the API key of a module: as a Bearer token, or with its id as client credentials
    * @example ['Bearer', 'client_secret_basic', 'client_secret_post']
    */
   introspection_endpoint_auth_methods_supported!: string[];

@@ -1,6 +1,6 @@
 import { Slots } from './slots';
 
-it('runs no more work at once than there are places, and continues after a failure', async () => {
+it('runs no more work at once than there are slots, and continues after a failure', async () => {
   const slots = new Slots(2);
   let running = 0;
   let most = 0;

@@ -25,14 +25,14 @@ import { WebhooksService } from './webhooks.service';
 const pollMs = 250;
 /** Requests at once per instance. */
 const requestsMax = 50;
-/** A request that takes longer moves to a place for slow requests, if one is free. */
+/** A request that takes longer moves to a slot for slow requests, if one is free. */
 const slowMs = 500;
 /** The claim lasts 15 s and a request 10 s: later, the claim is renewed before a request. */
 const renewAfterMs = 4_000;
-/** Statements at once, so that webhooks leave the connections to requests. */
+/** Statements at once: webhooks must leave most database connections to requests. */
 const statementsMax = 2;
 const pageMax = 100;
-/** Time after which a webhook with more to send lets others take its place. */
+/** Time after which a webhook with more changes to send gives its slot to others. */
 const sliceMs = 5_000;
 const firstRetrySeconds = 5;
 const retrySecondsMax = 3_600;
@@ -62,9 +62,8 @@ interface Run {
 
 /**
  * Sends the requests of webhooks: one at a time per webhook, in the order of the feed, at least
- * once (ADR 17). Claims webhooks in the database, so that any instance continues after a crash. A
- * webhook that hangs or fails takes no place from others: failing webhooks and slow requests have
- * places of their own.
+ * once (ADR 17). Claims webhooks in the database, so that any instance continues after a crash.
+ * Failing webhooks and slow requests have separate slots, so they do not delay others.
  */
 @Injectable()
 export class WebhookRunner implements OnApplicationBootstrap, OnModuleDestroy {
@@ -171,7 +170,7 @@ export class WebhookRunner implements OnApplicationBootstrap, OnModuleDestroy {
       const next = await this.sendChange(run, webhook, change, actor);
       if (next === null) return { hasEnded: true };
       webhook = next;
-      // Its settings have changed: the rest of the page may not be meant for it any more.
+      // The settings changed, so the rest of the page may no longer match the webhook.
       if (webhook.updated_at.getTime() !== from.updated_at.getTime()) return { hasEnded: false, webhook };
     }
     if (page.changes.length === pageMax) return { hasEnded: false, webhook };
@@ -179,7 +178,7 @@ export class WebhookRunner implements OnApplicationBootstrap, OnModuleDestroy {
     return { hasEnded: true };
   }
 
-  /** Sends a change. Returns the webhook as it is then, or null if its run ends. */
+  /** Sends a change. Returns the webhook as it is afterwards, or null if its run ends. */
   private async sendChange(
     run: Run,
     webhook: ClaimedWebhook,
@@ -202,14 +201,13 @@ export class WebhookRunner implements OnApplicationBootstrap, OnModuleDestroy {
       this.runs.recordChange(webhook, placeOf(change), record, retry_seconds),
     );
     if (next === null) await this.statements.run(() => this.runs.release(webhook));
-    if (isDone) return next;
+    if (isDone || next === null) return next;
     if (attempt.status === 410) await this.webhooks.disableFailed(webhook.webhook_id, 'gone');
-    else if ((next?.failing_seconds ?? 0) > failingSecondsMax)
-      await this.webhooks.disableFailed(webhook.webhook_id, 'failed');
+    else if (next.failing_seconds > failingSecondsMax) await this.webhooks.disableFailed(webhook.webhook_id, 'failed');
     return null;
   }
 
-  /** Sends a test or retry, whose failure does not count. */
+  /** Sends a test or retry. Its failure does not change the state of the webhook. */
   private async sendWaiting(
     run: Run,
     webhook: ClaimedWebhook,
@@ -273,8 +271,8 @@ export class WebhookRunner implements OnApplicationBootstrap, OnModuleDestroy {
   }
 
   /**
-   * Returns the creator of a webhook with the rights of now, and the scope of the webhook. Disables
-   * the webhook and returns null if the creator may no longer read what it sends (W9).
+   * Returns the creator of a webhook with current rights, limited to the scope of the webhook.
+   * Disables the webhook and returns null if the creator may no longer read what it sends (W9).
    */
   private async actorOf(webhook: ClaimedWebhook): Promise<Actor | null> {
     const { webhook_id, created_by, carrier_scope, include_values } = webhook;
@@ -324,7 +322,7 @@ function limited(actor: Actor, scope: string[] | null): Actor {
   return { ...actor, carrier_scope: own === null ? scope : own.filter((carrier) => scope.includes(carrier)) };
 }
 
-/** Doubles from 5 s to an hour, with up to a fifth more, so that webhooks do not retry at once. */
+/** Doubles from 5 s to an hour. Jitter of up to 20% keeps webhooks from retrying all at once. */
 function retrySeconds(failures: number): number {
   const seconds = Math.min(retrySecondsMax, firstRetrySeconds * 2 ** Math.min(failures, 20));
   return seconds * (1 + Math.random() / 5);

@@ -47,7 +47,7 @@ export interface WebhookCount {
   behind_seconds: number;
 }
 
-/** Longer than a request takes at most. Each attempt renews the claim. */
+/** Longer than the time limit of a request. Each attempt renews the claim. */
 const claim = rawSql(`now() + interval '15 seconds'`);
 const claimed = rawSql(`
   webhooks.webhook_id, webhooks.url, webhooks.type_in, webhooks.carrier_scope, webhooks.include_values,
@@ -69,8 +69,8 @@ export class WebhookRunsRepository {
 
   /**
    * Claims webhooks with something to send: changes of finished transactions, tests or retries.
-   * Those that waited longest come first. Writes nothing if there are none. Each claim has an id of
-   * its own, so that a run whose claim has expired cannot disturb the next one.
+   * Webhooks that waited longest come first. Writes nothing if there are none. Each claim has its
+   * own id, so that a run whose claim has expired cannot disturb the next one.
    * @param free number of webhooks of each state to claim
    */
   claim(free: { active: number; failing: number }): Promise<ClaimedWebhook[]> {
@@ -241,8 +241,8 @@ export class WebhookRunsRepository {
   }
 
   /**
-   * Removes a batch of old deliveries: those of more than a number of days, and those beyond a
-   * number per webhook. Returns how many, or null if none was left.
+   * Removes a batch of deliveries that are older than a number of days or exceed a number per
+   * webhook. Returns the number of removed deliveries, or null if none was left.
    */
   async removeOld(days: number, perWebhook: number, batch: number): Promise<number | null> {
     // Ids begin with their time (UUIDv7), so that the primary key finds the oldest.

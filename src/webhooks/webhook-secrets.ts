@@ -25,7 +25,7 @@ export class WebhookSecrets {
     this.previous = APP_SECRET_PREVIOUS === undefined ? null : deriveKey(APP_SECRET_PREVIOUS, 'webhook-secrets');
   }
 
-  /** Returns a new secret as the receiver gets it, and encrypted. */
+  /** Returns a new secret, in the form for the receiver and encrypted. */
   mint(webhook_id: string): { secret: string; sealed: Buffer } {
     const bytes = Buffer.from(mintToken(), 'base64url');
     return { secret: prefix + bytes.toString('base64'), sealed: seal(this.key, bytes, webhook_id) };

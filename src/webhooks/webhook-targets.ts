@@ -38,7 +38,7 @@ export class WebhookTargets {
   }
 
   /**
-   * Returns whether a webhook may connect to an address, without TLS only in an allowed network.
+   * Returns whether a webhook may connect to an address. Allows HTTP only in an allowed network.
    * Addresses that contain another one (mapped, NAT64, 6to4, Teredo) are not public.
    */
   permits(protocol: string, address: string): boolean {

@@ -8,18 +8,18 @@ import { CONFIG, type Config } from '../platform/config/config';
 import { within } from '../platform/within';
 import { hostOf, WebhookTargets } from './webhook-targets';
 
-/** Why a target did not answer. Part of the API. */
+/** Reasons why a request got no response. Part of the API. */
 export type WebhookError =
   'address_forbidden' | 'dns_failed' | 'connection_failed' | 'tls_failed' | 'answer_invalid' | 'timeout';
 
 type Outcome = { status: number; answer: string } | { error: WebhookError };
 
-/** The answer of a target, at most 16 KiB of it, or why there is none. */
+/** The response of a target, cut off after 16 KiB, or the reason why there is none. */
 export type WebhookAnswer = Outcome & { duration_ms: number };
 
-/** Maximum time of a request: looking up the name, connecting, and the whole answer. */
+/** Time limit of a request: resolving the name, connecting, and reading the whole response. */
 const requestMs = 10_000;
-/** Maximum size of an answer. A longer answer is cut off, and its connection is closed. */
+/** Maximum size of a response. A longer response is cut off, and its connection is closed. */
 const answerBytes = 16_384;
 
 const plainHeaders = { 'content-type': 'application/json', 'user-agent': 'carrier-identity' };
@@ -39,8 +39,8 @@ export class WebhookTransport {
   }
 
   /**
-   * Sends a POST request on a connection of its own. Follows no redirect, decompresses nothing, and
-   * does not throw if the target fails.
+   * Sends a POST request on a new connection. Follows no redirect, decompresses nothing, and does
+   * not throw if the target fails.
    */
   async post(url: string, headers: Record<string, string>, body: string, limitMs = requestMs): Promise<WebhookAnswer> {
     const start = monotonicMs();
@@ -63,7 +63,7 @@ export class WebhookTransport {
     const url = new URL(text);
     const addresses = await addressesOf(hostOf(url), signal);
     if (addresses.length === 0 || signal.aborted) return { error: 'dns_failed' };
-    // One forbidden address is enough: the name of a public target has none.
+    // One forbidden address is enough to reject: the name of a public target has none.
     if (!addresses.every(({ address }) => this.targets.permits(url.protocol, address)))
       return { error: 'address_forbidden' };
     // The connection uses the checked addresses, so the name is not resolved a second time.
@@ -105,7 +105,7 @@ async function addressesOf(host: string, signal: AbortSignal): Promise<{ address
   return found.flat().map((address) => ({ address, family: isIP(address) }));
 }
 
-/** Calls `settle` with the answer or the first error. Later calls have no effect. */
+/** Calls `settle` with the response or the first error. Later calls have no effect. */
 function receive(sent: ClientRequest, isTls: boolean, settle: (outcome: Outcome) => void): void {
   let failure: WebhookError = 'connection_failed';
   const fail = (error: NodeJS.ErrnoException) =>

@@ -35,7 +35,7 @@ export class WebhookEntity {
   @Column('text') user_type!: UserType;
   /** carrier of the creator, if it is a Carrier User */
   @Column('text', { nullable: true }) carrier_id!: string | null;
-  /** no foreign key: the audit log names the creator after a purge too */
+  /** no foreign key: the audit log still names the creator after a purge */
   @Column('uuid') created_by!: string;
   @Column({ type: 'timestamptz', precision: 3, default: () => 'now()' }) created_at!: Date;
   /** time of the last change by a user, not of a delivery */
@@ -47,7 +47,7 @@ export class WebhookEntity {
   /** encrypted, see `WebhookSecrets` */
   @Column('bytea') secret!: Buffer;
   @Column('bytea', { nullable: true }) old_secret!: Buffer | null;
-  /** until when the old secret signs too */
+  /** time until which the old secret also signs */
   @Column({ type: 'timestamptz', precision: 3, nullable: true }) old_secret_until!: Date | null;
   /** transaction of the last delivered change; text, because TypeORM does not know `xid8` */
   @Column('text') place_tx!: string;

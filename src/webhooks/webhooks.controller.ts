@@ -25,7 +25,7 @@ import {
 } from './webhooks.dto';
 import { WebhooksService } from './webhooks.service';
 
-/** A webhook outlives the key that would create it, so a stolen key must not create one (W8). */
+/** A webhook outlives the API key that creates it, so a stolen key must not create one (W8). */
 const freshUser = { apiKeys: false, fresh: true } as const;
 const places: ErrorCode[] = ['page.cursor_invalid', 'change.cursor_expired'];
 const onlyEnabled: ErrorCode[] = ['webhook.not_found', 'webhook.disabled'];
@@ -43,14 +43,18 @@ export class WebhooksController {
   @Endpoint({
     description:
       'Sends each later change that `GET /change/list` shows to the creator, as a signed request (Standard Webhooks ' +
-      '1.0): in the order of the feed, one at a time, at least once. A response of 2xx is a success, 410 disables ' +
-      'the webhook. After any other response the request is sent again, after 5 seconds, then after up to an hour. ' +
-      'After 3 days without success, the webhook is disabled and the creator gets a mail. A webhook never sends more ' +
-      'than its creator may read at that time. It is disabled if the creator is disabled, deleted or loses ' +
-      '`webhook:manage`.\n\n' +
+      '1.0): in the order of the feed, one at a time, at least once. A 2xx response is a success. A 410 response ' +
+      'disables the webhook. Otherwise the request is sent again: first after 5 seconds, then with exponential ' +
+      'back-off, up to an hour. After 3 days without success, the webhook is disabled. The creator gets a mail if ' +
+      'the service disables the webhook. A webhook never sends more than its creator may read at that time. It is ' +
+      'disabled if the creator is disabled or deleted, or loses `webhook:manage`.\n\n' +
       'The target must not be a private, reserved or local address, unless `WEBHOOK_ALLOWED_NETWORKS` names it. ' +
       'Redirects are not followed.',
-    answer: { status: 201, type: WebhookSecretResponse, description: 'The webhook; no other response has the secret' },
+    answer: {
+      status: 201,
+      type: WebhookSecretResponse,
+      description: 'The webhook with its secret, which no other response contains',
+    },
     errors: ['access.grant_exceeds_own', 'webhook.too_many'],
   })
   createWebhook(
@@ -114,8 +118,8 @@ export class WebhooksController {
   @Allow('webhook:manage')
   @Endpoint({
     description:
-      'No request is sent after the response. If a request is under way, the response comes after it: at most 15 ' +
-      'seconds later.',
+      'No request is sent after the response. If a request is under way, the response waits for it, at most 15 ' +
+      'seconds.',
     answer: { status: 204, description: 'The webhook is deleted' },
     errors: ['webhook.not_found'],
   })
@@ -166,7 +170,7 @@ export class WebhooksController {
   @SingleWrite()
   @ApiBody({ type: EnableWebhookRequest, required: false })
   @Endpoint({
-    description: 'Continues where the webhook stopped, or after the cursor or time given.',
+    description: 'Continues where the webhook stopped, or after the given cursor or time.',
     answer: { status: 202, type: WebhookResponse, description: 'The webhook' },
     errors: ['webhook.not_found', ...places],
     optionalBody: true,
@@ -185,7 +189,7 @@ export class WebhooksController {
   @Allow('webhook:manage')
   @SingleWrite()
   @Endpoint({
-    description: 'Goes back, or forward, to a cursor or time, and sends all changes after it.',
+    description: 'Moves the webhook back or forward to a cursor or time, and sends all changes after it.',
     answer: { status: 202, type: WebhookResponse, description: 'The webhook' },
     errors: [...onlyEnabled, ...places],
   })
@@ -197,7 +201,7 @@ export class WebhooksController {
     return this.webhooks.replay(actor, webhook_id, after);
   }
 
-  /** Pass over a change that fails */
+  /** Skip a change that fails */
   @Post(':webhook_id/skip')
   @HttpCode(202)
   @Allow('webhook:manage')
@@ -221,7 +225,8 @@ export class WebhooksController {
   @Allow('webhook:manage', freshUser)
   @SingleWrite()
   @Endpoint({
-    description: 'Both secrets sign until `old_secret_until`. Another rotation ends the oldest secret.',
+    description:
+      'Both secrets sign until `old_secret_until`. Another rotation before this time removes the oldest secret.',
     answer: { status: 200, type: WebhookSecretResponse, description: 'The webhook with the new secret' },
     errors: ['webhook.not_found'],
   })
@@ -238,8 +243,7 @@ export class WebhooksController {
   @Allow('webhook:manage')
   @LongWork()
   @Endpoint({
-    description:
-      'Returns the attempts of the last 7 days, at most the last 10,000, and the tests and retries that are waiting.',
+    description: 'Returns the attempts of the last 7 days, at most the last 10,000, and the waiting tests and retries.',
     answer: { status: 200, type: WebhookDeliveryListResponse, description: 'One page of deliveries' },
     errors: ['webhook.not_found'],
   })
@@ -257,7 +261,7 @@ export class WebhooksController {
   @Allow('webhook:manage')
   @SingleWrite()
   @Endpoint({
-    description: 'Sends the change of the delivery once more, beside the order of the feed.',
+    description: 'Sends the change of the delivery once more, out of the order of the feed.',
     answer: { status: 202, type: WebhookResponse, description: 'The webhook' },
     errors: [...onlyEnabled, 'delivery.not_found', 'request.rate_limited'],
     withoutBody: true,

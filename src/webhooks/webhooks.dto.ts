@@ -27,8 +27,8 @@ const carriers = {
 /** A new webhook. */
 export class CreateWebhookRequest {
   /**
-   * target of the requests: `https`, port 443 or at least 1024, no user, no fragment. `http` only
-   * for addresses in `WEBHOOK_ALLOWED_NETWORKS`. Up to 2,048 characters
+   * target of the requests: `https`, port 443 or at least 1024, no user name, no fragment. `http`
+   * only for addresses in `WEBHOOK_ALLOWED_NETWORKS`. Up to 2,048 characters
    */
   @TextField(target) url!: string;
   /** purpose of the webhook, up to 500 characters; null = none */
@@ -66,15 +66,15 @@ export class EnableWebhookRequest {
   @TextField({ ...place, optional: true }) after?: string;
 }
 
-/** From where changes are sent again. */
+/** The place after which changes are sent again. */
 export class ReplayWebhookRequest {
   /** cursor of the change feed, or an RFC 3339 time, at most `CHANGE_DAYS` ago */
   @TextField(place) after!: string;
 }
 
-/** The end of the old secret. */
+/** How long the old secret remains valid. */
 export class RotateWebhookSecretRequest {
-  /** seconds for which the old secret signs too, 0–604,800 @example 86400 */
+  /** seconds for which the old secret also signs, 0–604,800 @example 86400 */
   @IntegerField({ min: 0, max: 604_800, example: 86_400 }) keep_old_seconds!: number;
 }
 
@@ -96,8 +96,8 @@ export class WebhookResponse {
   state!: WebhookState;
   /**
    * why the webhook is disabled. `requested`: by a user; `gone`: response 410; `failed`: three days
-   * without success; `creator`: the creator may no longer do what the webhook does; `not_me`: the
-   * creator reported that another person had used the account
+   * without success; `creator`: the creator may no longer read what the webhook sends; `not_me`:
+   * the creator reported that another person had used the account
    */
   disabled_reason!: DisabledReason | null;
   /** age in seconds of the oldest change after the last delivered change; 0 = none @example 0 */
@@ -112,7 +112,7 @@ export class WebhookResponse {
   failing_since!: Date | null;
   /** time of the next attempt; null unless the webhook is failing */
   next_attempt_at!: Date | null;
-  /** until when the old secret signs too */
+  /** time until which the old secret also signs */
   old_secret_until!: Date | null;
   /** time of creation, RFC 3339 in UTC */
   created_at!: Date;
@@ -124,7 +124,10 @@ export class WebhookResponse {
 
 /** A webhook together with a new secret. */
 export class WebhookSecretResponse extends WebhookResponse {
-  /** verifies signatures (Standard Webhooks 1.0); no other response contains it @example whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw */
+  /**
+   * verifies signatures (Standard Webhooks 1.0); no other response contains it
+   * @example whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw
+   */
   secret!: string;
 }
 
@@ -146,13 +149,13 @@ export class WebhookDeliveryResponse {
   type!: string;
   /** number of the attempt, beginning with 1 @example 1 */
   attempt!: number;
-  /** time of the attempt or of its request */
+  /** time of the attempt, or when the test or retry was requested */
   created_at!: Date;
   /** time of the attempt; null while it is waiting */
   attempted_at!: Date | null;
   /** status code of the response; null without a response @example 200 */
   status!: number | null;
-  /** reason without a response @example timeout */
+  /** reason of the failure if there is no response @example timeout */
   error!: string | null;
   /** milliseconds until the response was received @example 42 */
   duration_ms!: number | null;

@@ -58,7 +58,7 @@ export type WebhookSettings = Pick<
 export class WebhooksRepository {
   constructor(private readonly database: Database) {}
 
-  /** Inserts a webhook. Returns false if there are too many, or if the session ended (R40). */
+  /** Inserts a webhook. Returns false if there are too many, or if the session has ended (R40). */
   async insert(webhook: NewWebhook, place: Place, session_id: string | null, max: number): Promise<boolean> {
     const { webhook_id, url, description, type_in, carrier_scope, include_values } = webhook;
     const { user_type, carrier_id, created_by, secret } = webhook;
@@ -135,7 +135,7 @@ export class WebhooksRepository {
       returning webhook_id, url, carrier_id, created_by`);
   }
 
-  /** Enables a webhook, with no failure counted. @param place null = where it stopped */
+  /** Enables a webhook and resets its failures. @param place null = where it stopped */
   async enable(webhook_id: string, place: Place | null, changed_by: string): Promise<void> {
     await this.database.run(sql`
       update webhooks
@@ -151,7 +151,7 @@ export class WebhooksRepository {
       where webhook_id = ${webhook_id}::uuid`);
   }
 
-  /** Replaces the secret. The old secret signs too for a number of seconds. */
+  /** Replaces the secret. The old secret also signs for a number of seconds. */
   async updateSecret(webhook_id: string, secret: Buffer, keep_old_seconds: number, changed_by: string): Promise<void> {
     await this.database.run(sql`
       update webhooks

@@ -149,7 +149,7 @@ export class WebhooksService implements OnApplicationBootstrap {
   }
 
   /**
-   * Passes over the change that fails. Does nothing unless the webhook is failing.
+   * Skips the change that fails. Does nothing unless the webhook is failing.
    * @throws webhook.not_found, webhook.disabled
    */
   @Transactional()
@@ -188,7 +188,7 @@ export class WebhooksService implements OnApplicationBootstrap {
   }
 
   /**
-   * Requests to send the change of a delivery once more.
+   * Requests a retry of a delivery.
    * @throws webhook.not_found, delivery.not_found, webhook.disabled, request.rate_limited
    */
   @Transactional()
@@ -213,8 +213,8 @@ export class WebhooksService implements OnApplicationBootstrap {
   }
 
   /**
-   * Deletes a webhook. Waits for a request that is under way, at most 15 seconds: none is sent
-   * after the response.
+   * Deletes a webhook. Waits at most 15 seconds for a request that is under way, so that no request
+   * is sent after the response.
    * @throws webhook.not_found
    */
   async delete(actor: Actor, webhook_id: string): Promise<void> {
@@ -229,7 +229,7 @@ export class WebhooksService implements OnApplicationBootstrap {
     await this.recordDisabled(actor, await this.webhooks.disable({ created_by, since }, 'not_me'), 'not_me');
   }
 
-  /** Disables a webhook that failed, and notifies its creator. */
+  /** Disables a webhook that fails or whose creator lost rights. Notifies the creator. */
   @Transactional()
   async disableFailed(webhook_id: string, reason: DisabledReason): Promise<void> {
     for (const webhook of await this.disable(systemActor, webhook_id, reason))
@@ -289,8 +289,8 @@ export class WebhooksService implements OnApplicationBootstrap {
 }
 
 /**
- * A webhook sends only what its creator may read, and a change of its target must not give more to
- * the actor who makes it (W9).
+ * Rejects settings with which a webhook would send more than the actor may read, because the actor
+ * also chooses the target (W9).
  */
 function assertMayGive(
   actor: Actor,

@@ -74,7 +74,7 @@ describe('a request that waits for a change', () => {
     expect((await other).body.items).toEqual([]);
   });
 
-  it('gets a change that was committed before it asked, and continues after it', async () => {
+  it('gets a change that was committed before the request, and continues after it', async () => {
     const after = await now();
     await service.createUser({ carrier_id: 'earlier' });
     const first = await list(`after=${after}&${wait}&carrier_id=earlier`);
@@ -93,7 +93,7 @@ describe('a request that waits for a change', () => {
     for (const { body } of await Promise.all(waits)) expect(body.items).toMatchObject([{ values: { name } }]);
   });
 
-  it('wakes when an open transaction ends, and says before how old the held change is', async () => {
+  it('wakes when an open transaction ends, and reports the age of the held change until then', async () => {
     const query = `after=${await now()}&carrier_id=held_wait`;
     await open.query('begin; select pg_current_xact_id()');
     await service.createUser({ carrier_id: 'held_wait' });
@@ -187,7 +187,7 @@ describe('a request that waits for a change', () => {
     expect((await list(`after=${after}&${wait}`)).body.code).toBe('change.cursor_expired');
   });
 
-  it('limits the waiting requests of an API key, and leaves places for others (D30)', async () => {
+  it('limits the waiting requests of an API key, and leaves capacity for others (D30)', async () => {
     const { key } = await createKey(service, ['change:read']);
     const query = `after=${await now()}&${wait}&type=user.deleted`;
     const waits = Array.from({ length: 500 }, () => list(query, { token: key }));
@@ -206,7 +206,7 @@ describe('a request that waits for a change', () => {
     expect((await list(`after=${await now()}&wait=1`, { token: key })).status).toBe(200);
   });
 
-  it('responds to other requests during a burst of changes, and misses none of them (D30)', async () => {
+  it('responds to other requests during a burst of changes, and misses no change (D30)', async () => {
     const { key } = await createKey(service, ['change:read']);
     const after = await now();
     const carriers = Array.from({ length: 499 }, (_, i) => `c${i}`).join();

@@ -56,7 +56,7 @@ describe('the examples', () => {
     await service.close();
   });
 
-  it('billing shows the bills of the carrier with the permission, until the session ends', async () => {
+  it('billing shows the bills of the carrier to a user with the permission, until the session ends', async () => {
     const { child, url } = await start('billing/main.js', env);
     const get = async (token?: string) =>
       fetch(`${url}/bills`, { headers: token === undefined ? {} : { authorization: `Bearer ${token}` } });
@@ -117,7 +117,7 @@ describe('the examples', () => {
       expect(await visit('/')).toMatchObject({ status: 303, to: '/login' });
     });
 
-    it('asks for the code of the second factor, again after a wrong one', async () => {
+    it('asks for the code of the second factor, and asks again after a wrong code', async () => {
       const login = await service.loginAs();
       const { secret } = await enrolApp(service, login);
       const visit = browser();
@@ -137,7 +137,7 @@ describe('the examples', () => {
       expect(await visit('/')).toMatchObject({ status: 303, to: '/login' });
     });
 
-    it('sets a new password with a mailed link, and says why a password is refused', async () => {
+    it('sets a new password with a mailed link, and explains why a password is rejected', async () => {
       const { name, email } = await service.createUser();
       const token = await mailedResetToken(service, email);
       const visit = browser();
@@ -151,7 +151,7 @@ describe('the examples', () => {
     });
   });
 
-  it('sync keeps a copy of the users, also when it is killed and users change meanwhile', async () => {
+  it('sync keeps a copy of the users, even if users change while it is killed and restarted', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'carrier-identity-sync-'));
     const file = join(directory, 'users.db');
     const copy = () => {

@@ -88,7 +88,7 @@ describe('the package', () => {
     }
   });
 
-  it('is at most 15 kB of compressed code', () => {
+  it('has at most 15 kB of compressed code', () => {
     const seen = new Set<string>();
     const read = (file: string): string => {
       if (seen.has(file)) return '';

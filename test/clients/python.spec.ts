@@ -88,12 +88,12 @@ describe('the Python client', () => {
     if (installed !== undefined) rmSync(installed, { recursive: true, force: true });
   });
 
-  it('is tested, or the machine has no Python 3.10 with venv, or no PyPI (never in CI)', () => {
+  it('is tested in CI, and elsewhere if Python 3.10 with venv and PyPI are available', () => {
     if (lacking !== '') console.warn(`clients/python is not tested: ${lacking}`);
     expect(process.env['CI'] === undefined ? '' : lacking).toBe('');
   });
 
-  it('checks tokens as the service does, and never rejects one because the service is away', async () => {
+  it('checks tokens like the service, and never rejects a token because the service is unavailable', async () => {
     expect(await unittest('test_verifier')).toBe('');
   });
 
@@ -101,7 +101,7 @@ describe('the Python client', () => {
     expect(await unittest('test_fastapi')).toBe('');
   });
 
-  it('keeps a copy of the users equal, also over an expired cursor and while the service is away', async () => {
+  it('keeps a copy of the users, even if the cursor expires or the service is unavailable', async () => {
     expect(await unittest('test_sync')).toBe('');
   });
 

@@ -70,7 +70,7 @@ describe('requests of the client', () => {
     ]);
   });
 
-  it('refuse ids that would reach another operation', () => {
+  it('reject ids that would reach another operation', () => {
     for (const id of ['', '..', 'a/b', 'a?b', '%2e', undefined as unknown as string])
       expect(() => identity.users.get(id)).toThrow(TypeError);
   });
@@ -88,7 +88,7 @@ describe('requests of the client', () => {
     expect(await identity.users.create(user)).toEqual({ user_id: 'u2' });
   });
 
-  it('are repeated after 429, and not at all when they could take effect twice', async () => {
+  it('are repeated after 429, and never if they could take effect twice', async () => {
     const limited = [429, { code: 'request.rate_limited' }, { 'retry-after': '0' }] as [
       number,
       object,
@@ -117,7 +117,7 @@ describe('requests of the client', () => {
     expect(await failureOf(identity.users.me({ signal }))).toMatchObject({ name: 'TimeoutError' });
   });
 
-  it('keep unknown codes and members of problems, and responses that are none', async () => {
+  it('keep unknown codes and members of problems, and report responses without a problem', async () => {
     answers = [[418, { code: 'later.code', detail: 'x', errors: [{ code: 'a', pointer: '/b' }] }]];
     expect(await failureOf(identity.users.me())).toMatchObject({
       code: 'later.code',
@@ -142,7 +142,7 @@ describe('requests of the client', () => {
     ]);
   });
 
-  it('copy users again when the cursor has expired, and follow an older service without long polls', async () => {
+  it('copy users again when the cursor has expired, and follow an older service without long polling', async () => {
     const page = (name: string) => ({ items: [{ user_id: name }], next_cursor: null, changes_cursor: `after-${name}` });
     const changes = (...items: object[]) => ({ items, next_cursor: 'next', behind_seconds: 0 });
     answers = [
@@ -164,7 +164,7 @@ describe('requests of the client', () => {
     expect(after).toEqual(['old', null, 'after-new', 'next', 'next']);
   });
 
-  it('of portals carry the address of the user, and refresh a session once for many requests', async () => {
+  it('from portals carry the address of the user, and refresh a session once for concurrent requests', async () => {
     const fake = await fakeIdentity();
     const portal = login({ url, key: 'cik_portal', timeout: 300 });
     const known = { must_change_password: false, must_enroll_second_factor: false };

@@ -60,7 +60,7 @@ describe('a verifier at the real service', () => {
   afterAll(() => service.close());
   beforeEach(() => (requests.length = 0));
 
-  it('refuses an ended session within a second in mode feed, without a request per token', async () => {
+  it('rejects an ended session within a second in mode feed, without a request per token', async () => {
     const tokens = from('feed');
     await until(() => tokens.current);
     // A token of the same second could be older than the begin of the feed.
@@ -101,7 +101,7 @@ describe('a verifier at the real service', () => {
     await within(async () => (await stateOf(tokens, token)) === 'invalid');
   });
 
-  it('asks about tokens that are older than the verifier, once', async () => {
+  it('checks tokens that are older than the verifier with the service, once', async () => {
     const { token } = await service.loginAs({ roles: ['clerk'] });
     const { token: ended } = await service.loginAs();
     await service.post('/auth/logout', { token: ended, body: {} });
@@ -119,7 +119,7 @@ describe('a verifier at the real service', () => {
     expect(await stateOf(tokens, ended)).toBe('invalid');
   });
 
-  it('verifies tokens in mode offline, which sees a logout only when the token expires', async () => {
+  it('verifies tokens in mode offline, and accepts a token after logout until it expires', async () => {
     const tokens = from('offline', { roles: { clerk: ['billing:read'] } });
     const { token } = await service.loginAs({ roles: ['clerk'] });
     expect((await tokens.verify(token)).can('billing:read')).toBe(true);
@@ -130,7 +130,7 @@ describe('a verifier at the real service', () => {
     expect(requests).toEqual(['/.well-known/jwks.json']);
   });
 
-  it('asks check-token in mode check, and sees a logout at the latest when its answer is too old', async () => {
+  it('calls check-token in mode check, and rejects a token after logout once the cache expires', async () => {
     const tokens = from('check', { cache: 0 });
     const { token, name } = await service.loginAs({ roles: ['clerk'] });
     const caller = await tokens.verify(token);
@@ -140,7 +140,7 @@ describe('a verifier at the real service', () => {
     expect(await stateOf(tokens, token)).toBe('invalid');
   });
 
-  it('accepts API keys of other modules where wanted, and rejects unknown keys', async () => {
+  it('accepts API keys of other modules with `apiKeys`, and rejects unknown keys', async () => {
     const module = await createKey(service, ['user:read']);
     const tokens = from('check', { apiKeys: true });
     expect(await tokens.verify(module.key)).toMatchObject({
@@ -202,7 +202,7 @@ describe('a verifier at the fake service', () => {
     return tokens;
   }
 
-  it('asks once about a token that many requests bring at the same time, and again after its cache', async () => {
+  it('sends one request for concurrent checks of a token, and another one after the cache expires', async () => {
     const tokens = from('check', { cache: 0.2 });
     const token = await fake.token({ permissions: ['billing:read'] });
     await Promise.all(Array.from({ length: 50 }, () => tokens.verify(token)));
@@ -213,7 +213,7 @@ describe('a verifier at the fake service', () => {
     expect(checks()).toBe(2);
   });
 
-  it('sends no request about a forged token, so that forgeries cannot use up the limit of the module', async () => {
+  it('sends no request for a forged token, so forgeries cannot exhaust the rate limit of the module', async () => {
     const tokens = from('check');
     const token = await fake.token();
     const [head, , signature] = token.split('.') as [string, string, string];
@@ -226,7 +226,7 @@ describe('a verifier at the fake service', () => {
     expect(checks()).toBe(0);
   });
 
-  it('asks check-token while the feed is behind, and is unavailable when that fails too', async () => {
+  it('calls check-token while the feed is behind, and fails as unavailable if check-token fails too', async () => {
     const tokens = await following({ maxDelay: 1, cache: 0 });
     const token = await fake.token({ permissions: ['billing:read'] });
     // The role of the token is new: its permissions are known with the next change.
@@ -246,7 +246,7 @@ describe('a verifier at the fake service', () => {
     expect(await stateOf(tokens, token)).toBe('invalid');
   });
 
-  it('remembers a bounded number of sessions, and asks about tokens that are older than its memory', async () => {
+  it('keeps a bounded number of sessions, and checks tokens older than the dropped entries', async () => {
     const tokens = await following({ capacity: 3 });
     const token = await fake.token({ roles: ['administrator'] });
     expect([await stateOf(tokens, token), checks()]).toEqual(['valid', 0]);
@@ -259,7 +259,7 @@ describe('a verifier at the fake service', () => {
     expect([await stateOf(tokens, token), checks()]).toEqual(['valid', 2]);
   });
 
-  it('asks about tokens that are older than what it remembers', async () => {
+  it('checks tokens that are older than the kept changes with the service', async () => {
     const tokens = await following({ retention: 2 });
     const token = await fake.token({ roles: ['administrator'] });
     expect([await stateOf(tokens, token), checks()]).toEqual(['valid', 0]);
@@ -267,7 +267,7 @@ describe('a verifier at the fake service', () => {
     expect([await stateOf(tokens, token), checks()]).toEqual(['valid', 1]);
   });
 
-  it('does not use an answer that is older than a change of the user', async () => {
+  it('does not reuse a response that is older than a change of the user', async () => {
     const tokens = await following({ cache: 0 });
     const token = await fake.token({ roles: ['administrator'], permissions: ['*'] });
     fake.changePermissions(token, ['billing:read']);

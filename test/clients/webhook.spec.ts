@@ -14,21 +14,21 @@ function signed(by: string, at = new Date()): Record<string, string> {
 }
 
 describe('webhook()', () => {
-  it('accepts what standardwebhooks signs, as text and bytes, with headers of Node and of fetch', () => {
+  it('accepts signatures of standardwebhooks, for text and bytes, with headers of Node and of fetch', () => {
     const { verify } = webhook(secret);
     const event = { id: data.change_id, type: data.type, timestamp: '2026-11-20T13:00:00.000Z', data };
     expect(verify(signed(secret), body)).toEqual(event);
     expect(verify(new Headers(signed(secret)), Buffer.from(body))).toEqual(event);
   });
 
-  it('accepts one of several signatures and of several secrets while a secret is rotated', () => {
+  it('accepts any of several signatures and secrets while a secret is rotated', () => {
     const headers = signed(secret);
     headers['webhook-signature'] = `v1a,AAAA ${signed(other)['webhook-signature']} ${headers['webhook-signature']}`;
     expect(webhook(secret).verify(headers, body).type).toBe('user.changed');
     expect(webhook(other, secret).verify(signed(secret), body).type).toBe('user.changed');
   });
 
-  it('rejects another secret, body, id or version, an old and a future time, and missing headers', () => {
+  it('rejects a wrong secret, body, id or version, an old or future time, and missing headers', () => {
     const { verify } = webhook(secret);
     const headers = signed(secret);
     const minutes = (count: number) => signed(secret, new Date(Date.now() + count * 60_000));

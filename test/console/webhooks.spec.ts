@@ -42,7 +42,7 @@ describe('webhooks in the console', () => {
     (await subject.service.get(`/webhook/${id}`, subject.service.admin)).body as Record<string, unknown>;
   const arrived = (path: string, count: number) => until(() => receiver.of(path).length >= count);
 
-  it('creates a webhook, shows its secret once, and shows what the target received and responded', async () => {
+  it('creates a webhook, shows its secret once, and shows the requests and responses', async () => {
     const page = await subject.login();
     await follow(page, 'Webhooks', 'There are no webhooks yet', expectAccessible);
     await linkOf(page, 'Create webhook').first().click();
@@ -92,7 +92,7 @@ describe('webhooks in the console', () => {
     await rowOf(page, '500').first().getByRole('button', { name: 'Retry User created' }).click();
     await arrived('/failing', before + 1);
     await page.getByText('All', { exact: true }).click();
-    await sees(rowOf(page, 'On request'), '204');
+    await sees(rowOf(page, 'Manual retry'), '204');
     expect(await webhookOf(id)).toMatchObject({ state: 'active' });
   });
 
@@ -139,7 +139,7 @@ describe('webhooks in the console', () => {
     expect(await webhookOf(id)).toMatchObject({ code: 'webhook.not_found' });
   });
 
-  it('hides webhooks from users without the permission, and speaks German', async () => {
+  it('hides webhooks from users without the permission, and shows German texts', async () => {
     const { page } = await subject.loginAs({ user_type: 'system', roles: ['auditor'] });
     await linkOf(page, 'Audit log').waitFor();
     expect(await linkOf(page, 'Webhooks').count()).toBe(0);

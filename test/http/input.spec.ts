@@ -43,6 +43,7 @@ const json = { 'content-type': 'application/json' };
 const wrong: Record<BodyField['type'], unknown[]> = {
   string: [true, 0, 1.5, [], ['x'], {}, { $ne: '' }, { toString: 'x' }, { first: 'x', role: 'admin' }],
   boolean: ['true', '', 0, 1, [], [true], {}, { raw: 'now()' }],
+  integer: ['1', '', true, 1.5, [], [1], {}, { $ne: 0 }],
   array: ['x', '', 0, true, {}, { 0: 'x' }, [1], [null], [[]], [{}], ['x', ['y']], [{ length: 3 }]],
   object: ['x', '{}', 0, true, [], [{}]],
   choice: [true, 0, 1.5, {}, { 0: 'x' }, [1], [null], [[]], [{}], [{ raw: 'now()' }]],

@@ -325,7 +325,7 @@ describe('metrics', () => {
         await service.post('/auth/login', { body: { login: name, password: name } });
       }
       for (const method of ['GET', 'PUT', 'PURGE', 'PROPFIND']) await service.send(method, '/mail/list');
-      await service.get('/user/list?email=secret@example.com', { token });
+      await service.get('/user/list?email=confidential@example.com', { token });
       await service.get(`/user/${member.user_id}`, { token });
     };
     await send(1);
@@ -336,7 +336,7 @@ describe('metrics', () => {
     expect((await series()).filter((name) => !before.includes(name))).toEqual([]);
     const { text } = await scrape();
     expect(text).toContain('/user/{user_id}');
-    const personal = [member.user_id, member.token, member.session_id, adminEmail, 'secret', '127.0.0.1'];
+    const personal = [member.user_id, member.token, member.session_id, adminEmail, 'confidential', '127.0.0.1'];
     for (const value of [...personal, METRICS_TOKEN]) expect(text).not.toContain(value);
   });
 });

@@ -4,7 +4,7 @@ import { document, type Schema } from './document';
 export interface BodyField {
   name: string;
   /** `choice`: a string or an array of strings */
-  type: 'string' | 'boolean' | 'array' | 'object' | 'choice';
+  type: 'string' | 'boolean' | 'integer' | 'array' | 'object' | 'choice';
   nullable: boolean;
   required: boolean;
 }

@@ -150,10 +150,10 @@ const onUsers = (
   expected: Expected,
   detailOf?: MatrixRow['detailOf'],
 ): MatrixRow => ({ permission, related: relations, send, expected, detailOf });
-/** Returns a row about other users, which nobody can use for oneself. */
+/** Returns a row about other users. The operation rejects the caller's own user. */
 const onOthers = (permission: string, send: Send, status: string) =>
   onUsers(permission, send, existing(ownOr('403 user.self_protected', protectedOr(status))));
-/** Returns a row about the caller or about nobody. */
+/** Returns a row about the caller or about no user. */
 const own = (
   permission: string | null,
   send: Send,

@@ -36,7 +36,7 @@ describe('standard libraries of modules', () => {
   afterAll(() => service.close());
 
   describe('the metadata (RFC 8414)', () => {
-    it('is where the RFC puts it and below BASE_PATH, and contains only what exists', async () => {
+    it('is served at the path of the RFC and below BASE_PATH, and names only existing endpoints', async () => {
       const found = [];
       for (const url of [metadataPath + BASE_PATH, BASE_PATH + metadataPath]) {
         const { statusCode, headers, body } = await service.inject(url);

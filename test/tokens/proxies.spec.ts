@@ -51,7 +51,7 @@ describe('the check of a token for a proxy', () => {
     status === 204 ? identityIn(headers) : [status, body.code];
   const missing = (answer: TestAnswer) => [answer.status, answer.body.errors?.[0]?.params.permission];
 
-  it('names users and API keys in headers, with empty values for what they do not have', async () => {
+  it('names users and API keys in headers, and sends headers without a value as empty', async () => {
     const { status, headers, text } = await verify('', clerk);
     expect([status, text, headers['cache-control']]).toEqual([204, '', 'no-store']);
     expect(identityIn(headers)).toEqual(ofClerk(''));
@@ -62,7 +62,7 @@ describe('the check of a token for a proxy', () => {
     ]);
   });
 
-  it('requires any of the permissions, or with `all` each, and returns those that the caller holds', async () => {
+  it('requires any of the permissions, or each with `all`, and returns the ones that the caller holds', async () => {
     const asked = '?permission=billing:void&permission=billing:read';
     expect(outcome(await verify(asked, clerk))).toEqual(ofClerk('billing:read'));
     expect(missing(await verify(`${asked}&all=true`, clerk))).toEqual([403, 'billing:void']);
@@ -75,7 +75,7 @@ describe('the check of a token for a proxy', () => {
     expect(missing(await verify('?permission=billing:write', { token: key.key }))).toEqual([403, 'billing:write']);
   });
 
-  it('answers the permissions of a limited token, and rejects one for another audience if asked (J30)', async () => {
+  it('returns the permissions of a limited token, and rejects a token for another `audience` (J30)', async () => {
     const login = async (fields: object) => {
       const { name } = await service.createUser({ roles: ['clerk'] });
       return (await service.post('/auth/login', { body: { login: name, password, ...fields } })).body.access_token;
@@ -128,7 +128,7 @@ describe('the check of a token for a proxy', () => {
     }
   });
 
-  it('accepts any method without a body, and lets none pass without a token, not even a preflight (J34)', async () => {
+  it('accepts any method without a body, and rejects all without a token, even a preflight (J34)', async () => {
     const send = (method: string, headers: Record<string, string>) =>
       service.inject({ method, url: '/auth/verify?permission=billing:read', headers, remoteAddress: newAddress() });
     const preflight = { origin, 'access-control-request-method': 'GET' };
@@ -164,7 +164,7 @@ describe('the check of a token for a proxy', () => {
     expect(row).toEqual({ recent: true });
   });
 
-  it('limits rejected tokens per address, and no valid ones (H30)', async () => {
+  it('limits rejected tokens per address, and never valid tokens (H30)', async () => {
     const ip = newAddress();
     const statuses = async (request: TestRequest) => (await verify('', { ...request, ip })).status;
     for (let index = 0; index < requestsPerMinute; index++) expect(await statuses({ token: 'garbage' })).toBe(401);
@@ -287,7 +287,7 @@ describe.each(installedProxies)('a module behind %s', (name) => {
     expect(reached[0]?.names.filter((header) => header.includes('_'))).toEqual([]);
   });
 
-  it('sees identity headers that the client names in Connection (J32)', async () => {
+  it('gets the identity headers even if the client names them in Connection (J32)', async () => {
     await send(bearer(clerk.token), `Connection: keep-alive, ${identityHeaders.join(', ')}`);
     for (const header of identityHeaders) await send(bearer(clerk.token), `Connection: ${header.toUpperCase()}, close`);
     await send(bearer(clerk.token), ...identityHeaders.map((header) => `Connection: ${header}`));

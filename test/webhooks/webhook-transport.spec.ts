@@ -13,7 +13,7 @@ import { createCertificate } from '../support/tls-proxy';
 import { until } from '../support/until';
 import { WebhookTransport } from '../../src/webhooks/webhook-transport';
 
-/** Sends one kind of answer. Endless answers end with their connection. */
+/** Sends one kind of response. Endless responses end with their connection. */
 type Answer = (socket: Socket) => void;
 
 const respond =
@@ -125,7 +125,7 @@ afterAll(() => {
 const post = (path: string, host = '127.0.0.1', limitMs?: number) =>
   transport.post(`http://${host}:${port}${path}`, { 'content-type': 'application/json' }, '{"ä":1}', limitMs);
 
-it('sends the body and the headers, and returns status, answer and duration', async () => {
+it('sends the body and the headers, and returns status, response and duration', async () => {
   expect(await post('/ok')).toEqual({ status: 200, answer: 'fine', duration_ms: expect.any(Number) as number });
   const [head = '', body] = (requests[0] ?? '').split('\r\n\r\n');
   expect(Buffer.from(body ?? '', 'latin1').toString()).toBe('{"ä":1}');
@@ -172,11 +172,11 @@ it('limits a request to 10 seconds (W5)', async () => {
   timer.mockRestore();
 });
 
-it('reads 16 KiB of an endless answer, and closes the connection (W5)', async () => {
+it('reads 16 KiB of an endless response, and closes the connection (W5)', async () => {
   expect(await post('/endless')).toMatchObject({ status: 200, answer: 'x'.repeat(16_384) });
 });
 
-it('does not decompress an answer (W5)', async () => {
+it('does not decompress a response (W5)', async () => {
   const outcome = await post('/bomb');
   if (!('answer' in outcome)) throw new Error(outcome.error);
   expect(outcome.status).toBe(200);
@@ -236,7 +236,7 @@ it.each([
   expect(requests).toEqual([]);
 });
 
-it('connects to the address that was checked, although the name changes afterwards (W2)', async () => {
+it('connects to the checked address even if the name changes afterwards (W2)', async () => {
   expect(await post('/ok', 'changing.test')).toMatchObject({ status: 200 });
   expect(queries.filter((query) => query === 'changing.test A')).toHaveLength(1);
   expect(await post('/ok', 'changing.test')).toMatchObject({ error: 'address_forbidden' });
@@ -279,7 +279,7 @@ describe('with TLS', () => {
 
   it.each<[string, Record<string, string>, object]>([
     ['reaches a target whose certificate the operator trusts', { NODE_EXTRA_CA_CERTS: certificate }, { status: 200 }],
-    ['verifies certificates even if Node.js is told not to', { NODE_TLS_REJECT_UNAUTHORIZED: '0' }, notTrusted],
+    ['verifies certificates even if Node.js is configured not to', { NODE_TLS_REJECT_UNAUTHORIZED: '0' }, notTrusted],
   ])('%s (W6)', async (_title, env, outcome) => {
     const program = `
       const { WebhookTransport } = require('./dist/src/webhooks/webhook-transport');

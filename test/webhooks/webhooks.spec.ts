@@ -47,7 +47,7 @@ describe('webhooks', () => {
   const names = (path: string) => receiver.of(path).map(({ json }) => json.data['target_id']);
   const arrived = (path: string, count: number) => until(() => receiver.of(path).length >= count);
 
-  it('sends changes in the order of the feed, signed as Standard Webhooks 1.0 has it', async () => {
+  it('sends changes in the order of the feed, with signatures of Standard Webhooks 1.0', async () => {
     const hook = await create({ type_in: [] });
     const users = [await service.createUser(), await service.createUser()];
     await service.patch(`/user/${users[0]?.user_id}`, { ...admin, body: { locale: 'de' } });
@@ -70,7 +70,7 @@ describe('webhooks', () => {
     await service.delete(`/webhook/${hook.webhook_id}`, admin);
   });
 
-  it('sends only what its types and carriers select, with values on request', async () => {
+  it('sends only changes of its types and carriers, with values on request', async () => {
     const hook = await create({ carrier_scope: ['acme'], include_values: true });
     const inside = await service.createUser({ carrier_id: 'acme' });
     await service.createUser({ carrier_id: 'other' });
@@ -82,7 +82,7 @@ describe('webhooks', () => {
     expect(JSON.stringify(await deliveries(hook))).not.toContain(inside.name);
   });
 
-  it('retries a change that failed before it sends later ones, and skips it on request', async () => {
+  it('retries a failed change before it sends later changes, and skips it on request', async () => {
     const hook = await create();
     receiver.answer = (path) => (path === hook.path ? 500 : 204);
     const users = [await service.createUser(), await service.createUser()];
@@ -133,7 +133,7 @@ describe('webhooks', () => {
     expect(names(hook.path)).toEqual([user.user_id, user.user_id, user.user_id]);
   });
 
-  it('sends tests and retries beside the order, and replays from a cursor or time', async () => {
+  it('sends tests and retries out of order, and replays from a cursor or time', async () => {
     const hook = await create();
     const start = new Date().toISOString();
     const { changes_cursor } = (await service.get('/user/list?per_page=1', admin)).body as { changes_cursor: string };
@@ -157,7 +157,7 @@ describe('webhooks', () => {
     expect((await act(hook, 'replay', { after: 'x' })).body.code).toBe('page.cursor_invalid');
   });
 
-  it('signs with both secrets until the old one ends', async () => {
+  it('signs with both secrets until the old secret expires', async () => {
     const hook = await create();
     const rotated = await act(hook, 'rotate-secret', { keep_old_seconds: 60 });
     await service.createUser();
@@ -172,7 +172,7 @@ describe('webhooks', () => {
     expect(() => new Webhook((rotated.body as Hook).secret).verify(last?.body ?? '', last?.headers as never)).toThrow();
   });
 
-  it('lets hanging and failing webhooks delay no other one (W11)', async () => {
+  it('does not let hanging and failing webhooks delay other webhooks (W11)', async () => {
     const hanging = await Promise.all(Array.from({ length: 55 }, () => create({ carrier_scope: ['crowd'] })));
     const good = await create({ carrier_scope: ['crowd'] });
     const hangs = new Set(hanging.map(({ path }) => path));

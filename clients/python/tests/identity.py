@@ -1,4 +1,4 @@
-"""The service under test, and a proxy in front of it that can fail. `test/clients/python.spec.ts` starts the service."""
+"""The service under test, which `test/clients/python.spec.ts` starts, and a proxy that can fail."""
 
 import os
 import threading
@@ -18,7 +18,7 @@ _numbers = count()
 
 
 def send(method: str, path: str, body: object = None, token: str | None = None) -> Any:
-    """Sends a request, as the administrator unless `token` is given. An empty one sends none."""
+    """Sends a request, as the administrator unless `token` is given. Omits an empty `token`."""
     headers = _admin if token is None else {"Authorization": f"Bearer {token}"} if token else {}
     response = httpx.request(method, URL + path, json=body, headers=headers, timeout=30).raise_for_status()
     return response.json() if response.content else None
@@ -44,7 +44,7 @@ def log_in_as(**fields: object) -> str:
 
 
 def until(condition: Callable[[], bool], seconds: float = 30) -> None:
-    """Waits for what the service does by itself."""
+    """Waits until the service has done background work."""
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "the condition is not met in time"

@@ -26,6 +26,8 @@ export function isBefore(one: Place, other: Place): boolean {
   return BigInt(one.tx) < BigInt(other.tx);
 }
 
+type SignedPlace = [tx: string, event_id: string, at: number];
+
 const context = 'changes';
 const dayMs = 86_400_000;
 
@@ -36,11 +38,15 @@ const dayMs = 86_400_000;
 @Injectable()
 export class ChangeCursors {
   private readonly signer: Signer;
+  /** cursors outlive a rotation of `APP_SECRET` */
+  private readonly previous: Signer | null;
   /** the last place and its cursor: many callers get the same one, and a signature takes 20 µs */
   private encoded: { tx: string; event_id: string; at: number; cursor: string } | null = null;
 
   constructor(@Inject(CONFIG) private readonly config: Config) {
-    this.signer = new Signer(deriveKey(config.APP_SECRET, 'change cursor'));
+    const { APP_SECRET, APP_SECRET_PREVIOUS } = config;
+    this.signer = signerOf(APP_SECRET);
+    this.previous = APP_SECRET_PREVIOUS === undefined ? null : signerOf(APP_SECRET_PREVIOUS);
   }
 
   /** Returns the cursor of the changes after a place. */
@@ -55,10 +61,14 @@ export class ChangeCursors {
 
   /** Returns the place of a cursor. @throws page.cursor_invalid, change.cursor_expired */
   decode(cursor: string): Place {
-    const place = this.signer.open<[string, string, number]>(cursor, context);
-    if (place === null) throw new AppError('page.cursor_invalid');
+    const place = this.signer.open<SignedPlace>(cursor, context) ?? this.previous?.open<SignedPlace>(cursor, context);
+    if (place === null || place === undefined) throw new AppError('page.cursor_invalid');
     const [tx, event_id, at] = place;
     if (at < currentTime().getTime() - this.config.CHANGE_DAYS * dayMs) throw new AppError('change.cursor_expired');
     return { tx, event_id, at: new Date(at) };
   }
+}
+
+function signerOf(secret: string): Signer {
+  return new Signer(deriveKey(secret, 'change cursor'));
 }

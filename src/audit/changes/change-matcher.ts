@@ -2,7 +2,7 @@ import type { Scope } from '../../access/scope';
 import type { Condition } from '../../http/lists/filter';
 import type { ChangeRecord } from './changes.dto';
 
-/** Tells whether a caller gets a change. */
+/** Returns whether a caller gets a change. */
 export type ChangeMatcher = (change: ChangeRecord) => boolean;
 
 /**

@@ -32,9 +32,9 @@ interface RecentChanges extends FeedPage {
   readAt: number;
 }
 
-/** Pause between two looks at the horizon. A look takes 0.2 ms. */
+/** Interval at which the horizon is polled. A poll takes 0.2 ms. */
 const lookEveryMs = 10;
-/** Age at which `behind_seconds` is read again, although the horizon did not move. */
+/** Age at which `behind_seconds` is read again even if the horizon did not move. */
 const readEveryMs = 250;
 const afterErrorMs = 1_000;
 /** Age from which the memory does not tell that nothing has changed: the reads fail. */
@@ -45,15 +45,15 @@ const batchMax = 100;
 const recentMax = 1_000;
 /** Requests that are compared with changes, and woken, in one turn of the event loop. */
 const waitsPerTurn = 25;
-/** Time for which the changes stay in memory after the last wait: callers ask again. */
+/** Time for which changes stay in memory after the last wait, for the next requests of callers. */
 const idleMs = 5_000;
 
 /**
  * Lets requests wait for changes without a database connection.
- * While requests wait, the instance looks at the horizon on its listening connection, and reads the
- * next changes once for all requests when the horizon has moved. So events need no notification,
- * and the end of a transaction that held changes back wakes too. Before it wakes a request, all
- * revocations that were committed before the changes have arrived.
+ * While requests wait, the instance polls the horizon on its listening connection. When the horizon
+ * has moved, the instance reads the next changes once for all requests. Events therefore need no
+ * notification, and the end of a transaction that held changes back also wakes requests. Before it
+ * wakes a request, the instance waits for all revocations that were committed before the changes.
  */
 @Injectable()
 export class ChangeWaits implements OnModuleDestroy {
@@ -61,7 +61,7 @@ export class ChangeWaits implements OnModuleDestroy {
   private readonly waits = new Map<Wait, (page: FeedPage | null) => void>();
   private recent: RecentChanges | null = null;
   private idleAt = 0;
-  /** whether the service stops */
+  /** whether the service is stopping */
   stopped = false;
 
   constructor(
@@ -88,7 +88,7 @@ export class ChangeWaits implements OnModuleDestroy {
 
   /**
    * Returns the next changes after the place of `wait`, and waits for the first one. Returns an
-   * empty page when the time is over, and null if the feed must be read instead.
+   * empty page when the time has passed, and null if the feed must be read instead.
    */
   async next(wait: Wait, seconds: number, gone: AbortSignal): Promise<FeedPage | null> {
     this.idleAt = monotonicMs() + idleMs;

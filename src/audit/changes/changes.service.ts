@@ -33,7 +33,7 @@ export type ChangePage = Omit<ChangeListResponse, 'items'> & { items: Answered<C
 
 /** The request for a page. */
 export interface PageRequest {
-  /** authorises the request again */
+  /** authorizes the request again */
   reauthorize: () => Promise<Actor>;
   /** ends the wait */
   gone: AbortSignal;
@@ -106,7 +106,7 @@ export class ChangesService {
     const owner = workOwnerOf(actor);
     const readNow = (by: Actor) =>
       this.admission.run(owner, () => this.read(by, query.conditions, from, query.per_page), gone, patienceMs);
-    /** Authorises the request as the last step: the rights may be revoked until then (C1). */
+    /** Authorizes the request as the last step: the rights may be revoked until then (C1). */
     const finish = async (by: Actor, page: FeedPage, wasRead: boolean): Promise<ChangePage> => {
       const hasValues = query.values && page.changes.length > 0;
       const response = () => this.respond(by, query, page);

@@ -42,7 +42,7 @@ function endedBecause(reasons: readonly unknown[]): SqlFragment {
   return reasons.includes('expired') ? sql`${stored} or ${expiredSession}` : stored;
 }
 
-/** Few of the users with a text have many sessions, so its users are found first. */
+/** Finds the matching users first, because few of them have many sessions. */
 const inUserSearch: Reach = (condition) => sql`session_search.user_id in (
           select user_search.user_id from user_search where ${condition})`;
 

@@ -10,7 +10,7 @@ import type { ParameterDoc } from '../../http/lists/parameters';
 const permissionsMax = 20;
 const audienceForm = /^[!-~]{1,64}$/;
 
-/** What the caller of a proxy must have. */
+/** Requirements that the caller of a proxy must meet. */
 export interface Requirements {
   permissions: string[];
   /** whether each permission is required; otherwise any of them suffices */
@@ -60,7 +60,7 @@ export function parseVerifyQuery({ permission = [], all, audience, ...others }: 
   const permissions = [permission].flat();
   if (permissions.length > permissionsMax)
     errors.push({ parameter: 'permission', ...limitFault('parameter.too_many', { max: permissionsMax }) });
-  // No other text reaches a header (J33).
+  // Only permissions in this form may reach a header (J33).
   if (!permissions.every((one) => permissionItems.pattern.test(one)))
     errors.push({ parameter: 'permission', code: 'parameter.malformed', detail: permissionItems.form });
   if (audience !== undefined && (typeof audience !== 'string' || !audienceForm.test(audience)))
@@ -77,7 +77,7 @@ export type IdentityHeaders = Record<
 >;
 
 /**
- * Returns who the caller of a proxy is.
+ * Returns the headers that name the caller of a proxy.
  * @throws auth.token_invalid for another audience, access.denied with the first missing permission
  */
 export function identityFor(actor: Actor, { permissions: asked, all, audience }: Requirements): IdentityHeaders {

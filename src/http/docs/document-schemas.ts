@@ -57,7 +57,7 @@ export function completeSchemas({ schemas }: Components, docstrings: Map<string,
     for (const [field, property] of Object.entries(schema.properties ?? {})) {
       completeProperty(name, field, property);
       property.example ??= examples.ofField(field, property);
-      // Generators fail to make an example from the patterns of texts.
+      // Generators cannot derive an example from the pattern of a string.
       const { items, example } = property;
       if (items?.pattern !== undefined && Array.isArray(example)) items.example ??= example[0];
     }

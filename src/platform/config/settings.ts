@@ -259,7 +259,7 @@ export const settings = z.object({
     'Comma-separated browser origins that may call the service',
   ),
   WEBHOOK_ALLOWED_NETWORKS: list(isAddressOrCidr, 'must be comma-separated CIDRs').describe(
-    'Comma-separated CIDRs that webhooks may reach although they are not public, also without TLS; ' +
+    'Comma-separated CIDRs of non-public networks that webhooks may reach, also without TLS; ' +
       'unset: webhooks reach public addresses by HTTPS only',
   ),
   CONSOLE: z

@@ -78,7 +78,7 @@ export const auditTexts: typeof en = {
     'webhook.enabled': 'Webhook aktiviert',
     'webhook.disabled': 'Webhook deaktiviert',
     'webhook.replayed': 'Webhook zurückgesetzt',
-    'webhook.skipped': 'Änderung von Webhook übersprungen',
+    'webhook.skipped': 'Änderung eines Webhooks übersprungen',
     'webhook.secret_rotated': 'Geheimnis eines Webhooks ersetzt',
     'signing_key.rotated': 'Signaturschlüssel gewechselt',
   },

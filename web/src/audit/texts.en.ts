@@ -77,8 +77,8 @@ export const auditTexts = {
     'webhook.enabled': 'Webhook enabled',
     'webhook.disabled': 'Webhook disabled',
     'webhook.replayed': 'Webhook replayed',
-    'webhook.skipped': 'Change skipped by webhook',
-    'webhook.secret_rotated': 'Secret of webhook replaced',
+    'webhook.skipped': 'Webhook change skipped',
+    'webhook.secret_rotated': 'Webhook secret replaced',
     'signing_key.rotated': 'Signing key rotated',
   },
   keys: {

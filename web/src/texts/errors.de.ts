@@ -38,7 +38,7 @@ export const errorTexts: Record<string, string> = {
   'delivery.not_found': 'Diese Zustellung gibt es nicht, oder sie ist älter als 7 Tage.',
   'webhook.disabled': 'Der Webhook ist deaktiviert. Aktivieren Sie ihn zuerst.',
   'webhook.not_found': 'Diesen Webhook gibt es nicht, oder Sie dürfen ihn nicht sehen.',
-  'webhook.too_many': 'Es gibt zu viele Webhooks. Löschen Sie Webhooks, die niemand benutzt.',
+  'webhook.too_many': 'Es gibt zu viele Webhooks. Löschen Sie nicht benötigte Webhooks.',
   'key.not_found': 'Diesen API-Schlüssel gibt es nicht, oder Sie dürfen ihn nicht sehen.',
   'factor.not_found':
     'Diesen zweiten Faktor gibt es nicht. Wenn Sie ihn nicht rechtzeitig bestätigt haben, fügen Sie ihn neu hinzu.',
@@ -103,5 +103,5 @@ export const fieldErrorTexts: Record<string, string> = {
   'password.too_weak': 'ist zu leicht zu erraten',
   'password.breached': 'kam in einem Datenleck vor',
   'password.unchanged': 'ist das aktuelle Passwort',
-  'webhook.url_forbidden': 'muss HTTPS sein, auf Port 443 oder ab 1024, an einer öffentlichen Adresse',
+  'webhook.url_forbidden': 'muss eine HTTPS-URL mit Port 443 oder einem Port ab 1024 und öffentlicher Adresse sein',
 };

@@ -35,7 +35,7 @@ export const errorTexts: Record<string, string> = {
   'delivery.not_found': 'The webhook has no such delivery, or it is older than 7 days.',
   'webhook.disabled': 'The webhook is disabled. Enable it first.',
   'webhook.not_found': 'The webhook does not exist, or you may not see it.',
-  'webhook.too_many': 'There are too many webhooks. Delete webhooks that nobody uses.',
+  'webhook.too_many': 'There are too many webhooks. Delete unused webhooks.',
   'key.not_found': 'The API key does not exist, or you may not see it.',
   'factor.not_found': 'The second factor does not exist. If you did not confirm it in time, add it again.',
   'mail.not_found': 'The e-mail was already sent, or you may not see its recipient.',
@@ -89,5 +89,5 @@ export const fieldErrorTexts: Record<string, string> = {
   'password.too_weak': 'is too easy to guess',
   'password.breached': 'appeared in a data breach',
   'password.unchanged': 'is the current password',
-  'webhook.url_forbidden': 'must be HTTPS, on port 443 or from 1024, at a public address',
+  'webhook.url_forbidden': 'must be an HTTPS URL with port 443 or a port from 1024 and a public address',
 };

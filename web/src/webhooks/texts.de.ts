@@ -3,13 +3,12 @@ import type { webhooksTexts as en } from './texts.en';
 /** Texte der Seiten über Webhooks. */
 export const webhooksTexts: typeof en = {
   title: 'Webhooks',
-  description:
-    'Ein Webhook sendet jede Änderung an Benutzern, Sitzungen, Rollen und API-Schlüsseln sofort an ein Modul.',
+  description: 'Ein Webhook sendet Änderungen an Benutzern, Sitzungen, Rollen und API-Schlüsseln sofort an ein Modul.',
   create: 'Webhook anlegen',
   edit: 'Webhook bearbeiten',
   save: 'Speichern',
   empty: 'Es gibt noch keine Webhooks',
-  emptyHint: 'Legen Sie für jedes Modul, das Änderungen erfahren muss, einen Webhook an.',
+  emptyHint: 'Legen Sie für jedes Modul, das von Änderungen erfahren muss, einen Webhook an.',
   fields: {
     webhook_id: 'Webhook-ID',
     url: 'Ziel',
@@ -30,11 +29,12 @@ export const webhooksTexts: typeof en = {
     duration_ms: 'Dauer',
   },
   hints: {
-    url: 'HTTPS auf Port 443 oder ab 1024. Die Adresse muss öffentlich sein.',
+    url: 'HTTPS auf Port 443 oder auf einem Port ab 1024. Die Adresse muss öffentlich sein.',
     type_in: 'Ohne Auswahl sendet der Webhook alle Änderungen.',
     carrier_scope:
-      'Geben Sie die ID eines Carriers ein, und drücken Sie die Eingabetaste. Ohne Carrier: alles, was Sie sehen.',
-    include_values: 'Namen, E-Mail-Adressen und andere personenbezogene Daten verlassen den Dienst.',
+      'Geben Sie die ID eines Carriers ein, und drücken Sie die Eingabetaste. Ohne Carrier sendet der Webhook alles, ' +
+      'was Sie sehen dürfen.',
+    include_values: 'Der Webhook sendet dann Namen, E-Mail-Adressen und andere personenbezogene Daten an das Ziel.',
   },
   states: { active: 'Aktiv', failing: 'Gestört', disabled: 'Deaktiviert' },
   reasons: {
@@ -50,9 +50,9 @@ export const webhooksTexts: typeof en = {
     connection_failed: 'Keine Verbindung',
     tls_failed: 'Zertifikat ungültig',
     answer_invalid: 'Keine HTTP-Antwort',
-    timeout: 'Keine Antwort in 10 Sekunden',
+    timeout: 'Keine Antwort innerhalb von 10 Sekunden',
     change_not_found: 'Die Änderung gibt es nicht mehr',
-    secret_unreadable: 'Das Geheimnis ist nicht lesbar: Ersetzen Sie es',
+    secret_unreadable: 'Das Geheimnis lässt sich nicht entschlüsseln. Ersetzen Sie es.',
   },
   noDelay: 'Keine',
   allTypes: 'Alle Änderungen',
@@ -70,13 +70,16 @@ export const webhooksTexts: typeof en = {
       'Änderungen erneut senden',
       'Sendet alle Änderungen ab diesem Zeitpunkt, auch die, die das Ziel schon erhalten hat.',
     ],
-    rotate: ['Geheimnis ersetzen', 'Das neue Geheimnis wird einmal angezeigt. Bis das alte endet, signieren beide.'],
-    disable: ['Deaktivieren', 'Der Webhook sendet nichts, bis er aktiviert wird. Dann kann er dort weitermachen.'],
+    rotate: ['Geheimnis ersetzen', 'Das neue Geheimnis wird einmal angezeigt. Bis das alte abläuft, signieren beide.'],
+    disable: [
+      'Deaktivieren',
+      'Der Webhook sendet nichts, bis er aktiviert wird. Dann kann er dort weitermachen, wo er aufgehört hat.',
+    ],
     remove: ['Löschen', 'Der Webhook sendet nichts mehr. Das lässt sich nicht rückgängig machen.'],
   },
   after: 'Änderungen ab',
-  keep: 'Das alte Geheimnis signiert noch',
-  keepFor: { 0: 'nicht mehr: Es gilt ab sofort nicht', 3600: 'eine Stunde', 86400: 'einen Tag', 604800: '7 Tage' },
+  keep: 'Das alte Geheimnis signiert weiterhin für',
+  keepFor: { 0: 'keine Zeit (es wird sofort ungültig)', 3600: 'eine Stunde', 86400: 'einen Tag', 604800: '7 Tage' },
   secret: {
     title: 'Kopieren Sie das Geheimnis jetzt',
     warning:
@@ -96,7 +99,7 @@ export const webhooksTexts: typeof en = {
   result: 'Antwort',
   request: 'Anfrage',
   attempt: 'Versuch',
-  kinds: { change: '', test: 'Test', retry: 'Auf Wunsch' },
+  kinds: { change: '', test: 'Test', retry: 'Manuell wiederholt' },
   waiting: 'Wartet',
   test: 'Test senden',
   retry: 'Wiederholen',

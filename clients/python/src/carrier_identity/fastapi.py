@@ -12,10 +12,10 @@ _bearer = HTTPBearer(auto_error=False)
 
 
 def guard(verifier: Verifier) -> Callable[..., Callable[..., Caller]]:
-    """Returns `requires`: `Depends(requires("billing:read"))` is the caller, who has each permission."""
+    """Returns `requires`. `Depends(requires("billing:read"))` injects the caller."""
 
     def requires(*permissions: str) -> Callable[..., Caller]:
-        # Not `async`: FastAPI runs the function in a thread, because a check can wait for the service.
+        # Not `async`, so that FastAPI runs it in a thread: a check can wait for the service.
         def check(credentials: HTTPAuthorizationCredentials | None = Depends(_bearer)) -> Caller:
             if credentials is None:
                 raise HTTPException(401, "Send an access token.", {"WWW-Authenticate": "Bearer"})

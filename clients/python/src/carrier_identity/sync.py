@@ -14,17 +14,17 @@ log = logging.getLogger("carrier_identity")
 
 @dataclass(frozen=True)
 class Batch:
-    """Users to store and ids to delete. Store the cursor in the same transaction, also None."""
+    """Users to store and ids to delete. Store the cursor in the same transaction, even if None."""
 
-    reset: bool  # the list of users begins: delete the old copy first
+    reset: bool  # the list starts over: delete the old copy first
     users: list[dict[str, Any]]
     deleted: list[str]
     cursor: str | None  # `after` for the next call; None until the list is complete
 
 
 def sync(url: str, key: str, *, after: str | None = None, wait: int = 25) -> Iterator[Batch]:
-    """Yields the users, and then changes without end, with an empty batch after `wait` seconds without a change.
-    Begins again with the list of users when the cursor has expired. Repeats requests while the service is away.
+    """Yields all users, then changes without end. Yields an empty batch after `wait` seconds.
+    Starts over with the list when the cursor has expired. Retries while the service is unavailable.
     Raises `httpx.HTTPStatusError` if the key is not valid or lacks `user:read` or `change:read`.
     """
     headers, timeout = {"Authorization": f"Bearer {key}"}, httpx.Timeout(10, read=wait + 10)
@@ -42,7 +42,7 @@ def sync(url: str, key: str, *, after: str | None = None, wait: int = 25) -> Ite
             found = {change["target_id"]: change.get("values") for change in page["items"]}
             deleted = [user_id for user_id, user in found.items() if user is None]
             yield Batch(False, [user for user in found.values() if user is not None], deleted, after)
-            # A service that is about to stop does not wait.
+            # A service that is stopping responds without waiting.
             time.sleep(0 if found else 0.2)
 
 
@@ -60,7 +60,7 @@ def _list(http: httpx.Client) -> Iterator[Batch]:
 
 
 def _get(http: httpx.Client, path: str, **parameters: str | int | None) -> dict[str, Any] | None:
-    """Returns the response, or None for an expired cursor. Waits and tries again after failures."""
+    """Returns the response, or None if the cursor has expired. Retries failures with back-off."""
     seconds = 1.0
     while True:
         try:

@@ -15,7 +15,7 @@ import jwt
 log = logging.getLogger("carrier_identity")
 T = TypeVar("T")
 
-# Seconds until the keys are fetched again, the same for an unknown key, and the longest pause after a failure.
+# Seconds: lifetime of the key set, pause between unknown keys, longest pause after a failure.
 KEYS_FRESH, KEYS_COOLDOWN, RETRY_AFTER_MAX = 300, 30, 30
 
 
@@ -51,7 +51,7 @@ class Caller:
 
 
 class Verifier:
-    """Checks tokens. Safe for use by many threads; create one for each process."""
+    """Checks tokens. Thread-safe. Create one verifier per process."""
 
     def __init__(
         self, url: str, *, mode: Literal["check", "offline"] = "check", issuer: str | None = None,
@@ -135,7 +135,7 @@ class Verifier:
         return caller
 
     def _ask(self, question: str, request: Callable[[], T]) -> T:
-        """Sends a request that all threads with the same question share, and waits for `timeout`."""
+        """Shares one request between threads that ask the same. Waits up to `timeout`."""
         with self._lock:
             seconds = self._retry_at - monotonic()
             if seconds > 0:
@@ -167,7 +167,7 @@ class Verifier:
         raise self._failure(f"{path}: {problem}", after)
 
     def _failure(self, message: str, retry_after: float = 1) -> Unavailable:
-        """Lets checks fail at once for a moment, so that they neither wait nor press a busy service."""
+        """Fails checks immediately until the pause has passed, to not load a busy service."""
         log.warning("Tokens cannot be checked: %s", message)
         seconds = min(max(retry_after, 1), RETRY_AFTER_MAX)
         self._retry_at = monotonic() + seconds

@@ -164,9 +164,9 @@ export const de: MailTexts = {
     subject: 'Ein Webhook wurde deaktiviert',
     paragraphs: [
       'Ein Webhook, den Sie angelegt haben, wurde deaktiviert. Sein Ziel hat mit 410 geantwortet oder drei Tage lang ' +
-        'keine Anfrage angenommen, oder Sie dürfen nicht mehr lesen, was er sendet. Änderungen von Benutzern werden ' +
-        'nicht mehr an das Ziel gesendet.',
-      'Die Liste der Webhooks zeigt den Grund. Aktivieren Sie den Webhook dort: Er fährt fort, wo er aufgehört hat.',
+        'keine Anfrage angenommen, oder Sie dürfen nicht mehr lesen, was der Webhook sendet. Er sendet keine ' +
+        'Änderungen mehr an das Ziel.',
+      'Die Liste der Webhooks zeigt den Grund. Aktivieren Sie den Webhook dort, um fortzufahren, wo er aufgehört hat.',
     ],
   },
   'enrollment-code': {

@@ -157,9 +157,9 @@ export const en: MailTexts = {
   'webhook-disabled': {
     subject: 'A webhook was disabled',
     paragraphs: [
-      'A webhook that you created was disabled. Its target responded with 410, or did not accept a request for three ' +
-        'days, or you may no longer read what it sends. Changes of users are no longer sent to the target.',
-      'The list of webhooks shows the reason. Enable the webhook there: it continues where it stopped.',
+      'A webhook that you created was disabled. Its target responded with 410 or did not accept a request for three ' +
+        'days, or you may no longer read what the webhook sends. The webhook no longer sends changes to the target.',
+      'The list of webhooks shows the reason. To continue where the webhook stopped, enable it there.',
     ],
   },
   'enrollment-code': {
