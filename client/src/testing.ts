@@ -123,7 +123,8 @@ export class FakeIdentity {
 
   /** Returns an API key of another module. */
   apiKey(permissions: string[]): string {
-    const key = `cik_${crypto.randomUUID().replaceAll('-', '')}`;
+    const random = crypto.randomUUID() + crypto.randomUUID();
+    const key = `cik_${random.replaceAll('-', '').slice(0, 43)}`;
     this.apiKeys.set(key, { client_id: crypto.randomUUID(), permissions });
     return key;
   }

@@ -27,8 +27,8 @@ const columns = sql`
     limit 1
   ), 0)::integer as behind_seconds`;
 
-/** Maximum number of webhooks of a creator, and of a carrier. */
-const ofOneMax = 50;
+/** Maximum number of webhooks of the users of a carrier. */
+const ofCarrierMax = 20;
 /** Maximum number of tests and retries of a webhook that wait. */
 const requestedMax = 20;
 
@@ -77,8 +77,8 @@ export class WebhooksRepository {
         and (
           select count(*)
           from webhooks
-          where created_by = ${created_by}::uuid or carrier_id = ${carrier_id}::text
-        ) < ${ofOneMax}::integer
+          where carrier_id = ${carrier_id}::text
+        ) < ${ofCarrierMax}::integer
       for no key update of sessions
       returning webhook_id`);
     return rows.length > 0;

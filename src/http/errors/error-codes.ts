@@ -158,7 +158,9 @@ export const errorCodes = {
   'webhook.too_many': {
     status: 409,
     title: 'Too many webhooks',
-    meaning: 'There are 500 webhooks, or the session of the caller has ended. Delete unused webhooks.',
+    meaning:
+      'There are 500 webhooks, or 20 webhooks of the carrier, or the session of the caller has ended. Delete unused ' +
+      'webhooks.',
   },
   'user.last_administrator': {
     status: 409,

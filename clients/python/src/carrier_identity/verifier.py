@@ -119,11 +119,9 @@ class Verifier:
     def _check(self, token: str, claims: dict[str, Any]) -> Caller | None:
         until = monotonic() + self._cache
         try:
-            answer = self._request("POST", "/auth/check-token", {"token": token})
-            user = answer["user"]
+            user = (answer := self._request("POST", "/auth/check-token", {"token": token}))["user"]
             caller: Caller | None = _caller(claims, user["roles"], answer["permissions"], user["name"])
         except InvalidToken:
-            # A rejected token never becomes valid.
             caller, until = None, float("inf")
         except (KeyError, TypeError) as error:
             raise self._failure(f"check-token: {error}") from error
