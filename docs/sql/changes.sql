@@ -49,7 +49,11 @@ select
   coalesce(target_id::text, changes -> 'name' ->> 'after', changes -> 'name' ->> 'before') as target_id,
   carrier_id,
   coalesce(target_version, case event_type when 'user.created' then 1 end) as version,
-  array(select jsonb_object_keys(changes)) as fields
+  array(
+    select field
+    from jsonb_object_keys(changes) field
+    where field <> 'name' or event_type not in ('role.changed', 'key.revoked', 'key.resumed')
+  ) as fields
 from events
 where events.target_type in ('user', 'session', 'role', 'key')
   and (events.tx, events.event_id) > ((select $1::xid8), (select $2::uuid))

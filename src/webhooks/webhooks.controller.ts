@@ -47,7 +47,7 @@ export class WebhooksController {
       'disables the webhook. Otherwise the request is sent again: first after 5 seconds, then with exponential ' +
       'back-off, up to an hour. After 3 days without success, the webhook is disabled. The creator gets a mail if ' +
       'the service disables the webhook. A webhook never sends more than its creator may read at that time. It is ' +
-      'disabled if the creator is disabled or deleted, or loses `webhook:manage`.\n\n' +
+      'disabled if the creator is disabled or deleted, or loses `webhook:manage` or `change:read`.\n\n' +
       'The target must not be a private, reserved or local address, unless `WEBHOOK_ALLOWED_NETWORKS` names it. ' +
       'Redirects are not followed.',
     answer: {

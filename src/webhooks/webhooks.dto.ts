@@ -68,7 +68,7 @@ export class EnableWebhookRequest {
 
 /** The place after which changes are sent again. */
 export class ReplayWebhookRequest {
-  /** cursor of the change feed, or an RFC 3339 time, at most `CHANGE_DAYS` ago */
+  /** cursor of the change feed, or an RFC 3339 time; at the earliest, the oldest change is sent */
   @TextField(place) after!: string;
 }
 

@@ -62,7 +62,8 @@ export class ChangeCursors {
   /** Returns the place of a cursor. @throws page.cursor_invalid, change.cursor_expired */
   decode(cursor: string): Place {
     const place = this.signer.open<SignedPlace>(cursor, context) ?? this.previous?.open<SignedPlace>(cursor, context);
-    if (place === null || place === undefined) throw new AppError('page.cursor_invalid');
+    if (place === null || place === undefined)
+      throw new AppError('page.cursor_invalid', { detail: 'The cursor is not one of this service. Make a new copy.' });
     const [tx, event_id, at] = place;
     if (at < currentTime().getTime() - this.config.CHANGE_DAYS * dayMs) throw new AppError('change.cursor_expired');
     return { tx, event_id, at: new Date(at) };

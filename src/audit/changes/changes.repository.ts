@@ -41,7 +41,11 @@ const columns = rawSql(`
       coalesce(target_id::text, changes -> 'name' ->> 'after', changes -> 'name' ->> 'before') as target_id,
       carrier_id,
       coalesce(target_version, case event_type when 'user.created' then 1 end) as version,
-      array(select jsonb_object_keys(changes)) as fields`);
+      array(
+        select field
+        from jsonb_object_keys(changes) field
+        where field <> 'name' or event_type not in ('role.changed', 'key.revoked', 'key.resumed')
+      ) as fields`);
 
 /**
  * The SQL of the change feed.

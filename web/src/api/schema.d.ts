@@ -1350,7 +1350,7 @@ export interface paths {
         put?: never;
         /**
          * Create a webhook
-         * @description Sends each later change that `GET /change/list` shows to the creator, as a signed request (Standard Webhooks 1.0): in the order of the feed, one at a time, at least once. A 2xx response is a success. A 410 response disables the webhook. Otherwise the request is sent again: first after 5 seconds, then with exponential back-off, up to an hour. After 3 days without success, the webhook is disabled. The creator gets a mail if the service disables the webhook. A webhook never sends more than its creator may read at that time. It is disabled if the creator is disabled or deleted, or loses `webhook:manage`.
+         * @description Sends each later change that `GET /change/list` shows to the creator, as a signed request (Standard Webhooks 1.0): in the order of the feed, one at a time, at least once. A 2xx response is a success. A 410 response disables the webhook. Otherwise the request is sent again: first after 5 seconds, then with exponential back-off, up to an hour. After 3 days without success, the webhook is disabled. The creator gets a mail if the service disables the webhook. A webhook never sends more than its creator may read at that time. It is disabled if the creator is disabled or deleted, or loses `webhook:manage` or `change:read`.
          *
          *     The target must not be a private, reserved or local address, unless `WEBHOOK_ALLOWED_NETWORKS` names it. Redirects are not followed.
          *
@@ -5367,7 +5367,7 @@ export interface components {
         /** @description The place after which changes are sent again. */
         ReplayWebhookRequest: {
             /**
-             * @description cursor of the change feed, or an RFC 3339 time, at most `CHANGE_DAYS` ago
+             * @description cursor of the change feed, or an RFC 3339 time; at the earliest, the oldest change is sent
              * @example 2026-11-20T13:00:00Z
              */
             after: string;
