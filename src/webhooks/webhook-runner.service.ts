@@ -54,9 +54,9 @@ interface Message {
 
 /** The work on a claimed webhook. */
 interface Run {
-  /** the places of which it holds one */
+  /** the group of slots in which the run holds one */
   slots: Slots;
-  /** before the claim was made or renewed, by `monotonicMs` */
+  /** time just before the last claim or renewal, by `monotonicMs` */
   claimedAt: number;
 }
 
