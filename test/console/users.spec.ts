@@ -277,7 +277,7 @@ describe('users in the console', () => {
     expect(items).toMatchObject([{ factor_id: own.factor_id }]);
     expect([(await service.get('/user', user)).status, await lists(key)]).toEqual([401, 401]);
     await follow(page, 'API keys', 'Suspended');
-    await follow(page, 'billing', expectAccessible);
+    await follow(page, 'billing', headingOf(page, 'billing'), expectAccessible);
     await click(page, 'Resume key', 'The API key billing works again.');
     expect(await lists(key)).toBe(200);
   });

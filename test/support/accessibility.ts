@@ -19,6 +19,8 @@ export async function faultsOf(page: Page, viewport = phone): Promise<string[]> 
   if (!(await page.evaluate<boolean>(`'axe' in window`))) await page.evaluate(source);
   for (const [colorScheme, rules] of rulesOf) {
     await page.emulateMedia({ colorScheme });
+    // The console follows the colors of the system one render later.
+    await page.locator(`html:not([data-mantine-color-scheme=${colorScheme === 'light' ? 'dark' : 'light'}])`).waitFor();
     const options = JSON.stringify({ ...rules, resultTypes: ['violations'] });
     const { violations } = await page.evaluate<AxeResults>(`axe.run(${options})`);
     faults.push(...violations.map(({ id, nodes }) => `${colorScheme} ${id}: ${nodes.map(({ html }) => html).join()}`));

@@ -181,6 +181,8 @@ export function useConsole(env: Record<string, string> = {}, isProxied = false, 
  * @param isWide whether axe sees the page as on a desktop, where lists are tables
  */
 export async function expectAccessible(page: Page, isWide = false): Promise<void> {
+  // A page that still loads has no heading.
+  await page.locator('h1').first().waitFor({ state: 'attached' });
   expect(await faultsOf(page, isWide ? desktop : undefined)).toEqual([]);
   await page.setViewportSize(desktop);
 }

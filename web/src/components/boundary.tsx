@@ -48,18 +48,17 @@ export function FailedPage({ error, isInFrame = false, onRetry }: FailedPageProp
   const texts = useShellTexts();
   return (
     <Container size="xs" py="xl" component={isInFrame ? 'div' : 'main'}>
-      {error instanceof ApiProblem ? (
-        <Stack gap="md">
-          {isInFrame && <PageHeader title={texts.failed.title} />}
+      <Stack gap="md">
+        <PageHeader title={texts.failed.title} />
+        {error instanceof ApiProblem ? (
           <ProblemAlert error={error} onRetry={onRetry ?? (() => void restoreSession())} />
-        </Stack>
-      ) : (
-        <EmptyState
-          title={texts.failed.title}
-          hint={texts.failed.text}
-          action={<Button onClick={() => location.reload()}>{texts.update.reload}</Button>}
-        />
-      )}
+        ) : (
+          <EmptyState
+            title={texts.failed.text}
+            action={<Button onClick={() => location.reload()}>{texts.update.reload}</Button>}
+          />
+        )}
+      </Stack>
     </Container>
   );
 }
