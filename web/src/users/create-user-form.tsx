@@ -1,9 +1,9 @@
 import { Group, MultiSelect, PasswordInput, Radio, SimpleGrid, Stack, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
-import { useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { useNavigate } from 'react-router';
 import { api, dataOf, type Schema } from '../api/client';
+import { changed } from '../api/stale';
 import { DialogButtons } from '../components/dialog';
 import { ProblemAlert } from '../components/problem-alert';
 import { useIdempotencyKey } from '../components/use-idempotency-key';
@@ -13,7 +13,6 @@ import { useMe } from '../session/use-me';
 import { useTexts } from '../texts/language';
 import { usersTexts as de } from './texts.de';
 import { usersTexts as en } from './texts.en';
-import { refreshUsers } from './user';
 
 interface NewUser {
   user_type: Schema<'UserType'>;
@@ -33,7 +32,6 @@ export function CreateUserForm({ onClose }: { onClose: () => void }): ReactNode 
   const texts = useTexts({ en, de });
   const { user: me } = useMe();
   const navigate = useNavigate();
-  const queryClient = useQueryClient();
   const form = useProblemForm(fields);
   const [access, setAccess] = useState<'invite' | 'password'>('invite');
   const [values, setValues] = useState<NewUser>({
@@ -55,7 +53,7 @@ export function CreateUserForm({ onClose }: { onClose: () => void }): ReactNode 
       ({ user_id } = await idempotency.sendOnce(body, (header) =>
         dataOf(api.POST('/user/create', { params: { header }, body })),
       ));
-      await refreshUsers(queryClient);
+      await changed('users');
     });
     if (!isCreated) return;
     const { name, email } = values;

@@ -1,9 +1,9 @@
 import { notifications } from '@mantine/notifications';
-import { useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { useNavigate } from 'react-router';
 import { api } from '../api/client';
 import { isProblem } from '../api/problems';
+import { changed } from '../api/stale';
 import { ConfirmDialog } from '../components/confirm-dialog';
 import { useMe } from '../session/use-me';
 import { useTexts } from '../texts/language';
@@ -11,7 +11,7 @@ import { useErrorTexts } from '../texts/use-error-texts';
 import { type Decisions, SecureDialog } from './secure-dialog';
 import { usersTexts as de } from './texts.de';
 import { usersTexts as en } from './texts.en';
-import { isLocked, refreshUsers, type User } from './user';
+import { isLocked, type User } from './user';
 
 /** What an administrator can do to one user. */
 export type UserAction =
@@ -51,7 +51,6 @@ export interface UserActions {
 export function useUserActions(user: User): UserActions {
   const texts = useTexts({ en, de }).actions;
   const { textOf } = useErrorTexts();
-  const queryClient = useQueryClient();
   const navigate = useNavigate();
   const mayDo = useAllowedActions(user);
   const [confirming, setConfirming] = useState<UserAction | null>(null);
@@ -60,7 +59,7 @@ export function useUserActions(user: User): UserActions {
     notifications.show({ message: texts[action].done(user.name) });
     // The page of the user no longer exists.
     if (action === 'purge') await navigate('/users?deleted=true', { replace: true });
-    await refreshUsers(queryClient);
+    await changed('users');
   };
   const start = (action: UserAction) => {
     if (destructiveActions.includes(action)) setConfirming(action);

@@ -2,6 +2,7 @@ import { type QueryClient, useQuery, type UseQueryResult } from '@tanstack/react
 import { api, dataOf, type Schema } from '../api/client';
 import { listUsers } from '../api/list-users';
 import { isProblem } from '../api/problems';
+import { changed } from '../api/stale';
 import { useMe } from '../session/use-me';
 
 /** A user of the API. */
@@ -31,12 +32,7 @@ export function useUser(user_id: string): UseQueryResult<User> {
 /** Stores a changed user in the cache, and refreshes everything else about users. */
 export async function cacheUser(queryClient: QueryClient, user: User): Promise<void> {
   queryClient.setQueryData(['users', 'one', user.user_id], user);
-  await refreshUsers(queryClient);
-}
-
-/** Reloads what the page shows about users, their sessions and their history. */
-export async function refreshUsers(queryClient: QueryClient): Promise<void> {
-  await Promise.all(['users', 'sessions', 'audit'].map((name) => queryClient.invalidateQueries({ queryKey: [name] })));
+  await changed('users');
 }
 
 /** Changes a user if the version is current. @throws ApiProblem `user.version_mismatch` */
