@@ -1,4 +1,6 @@
 import './styles.css';
+// Names the files of all scripts; browsers load only those of the letters on the page.
+import '@fontsource-variable/inter/wght.css';
 import '@mantine/core/styles.layer.css';
 import '@mantine/notifications/styles.layer.css';
 import '@mantine/spotlight/styles.layer.css';

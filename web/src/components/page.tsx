@@ -22,7 +22,7 @@ export function PageHeader({ title, description, actions }: PageHeaderProps): Re
     <Box mb="md" style={{ overflowWrap: 'anywhere' }}>
       <Group justify="space-between" align="flex-start" gap="sm">
         {/* Keeps a few actions beside the title even on a phone. */}
-        <Title order={1} size="h2" flex="1 1 8.5rem" miw={0}>
+        <Title order={1} flex="1 1 8.5rem" miw={0} lh="2.25rem">
           {title}
         </Title>
         {actions !== undefined && <Group gap="xs">{actions}</Group>}
