@@ -3,11 +3,11 @@ import { notifications } from '@mantine/notifications';
 import { IconDevices, IconLock, IconMail } from '@tabler/icons-react';
 import { type ReactNode, useState } from 'react';
 import { Link } from 'react-router';
-import { queryClient } from '../api/query-client';
+import { changed } from '../api/stale';
 import { Dialog } from '../components/dialog';
 import { Section } from '../components/page';
 import { TimeText } from '../components/time-text';
-import { meKey, useMe } from '../session/use-me';
+import { useMe } from '../session/use-me';
 import { EmailForm } from './email-form';
 import { PasswordForm } from './password-form';
 import { SettingRow } from './setting-row';
@@ -25,7 +25,7 @@ export function LoginSection(): ReactNode {
   const finishPassword = async () => {
     close();
     notifications.show({ message: all.password.changed });
-    await queryClient.invalidateQueries({ queryKey: meKey });
+    await changed('me');
   };
   return (
     <Section title={texts.title}>
