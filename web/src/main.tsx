@@ -1,4 +1,5 @@
 import './styles.css';
+import './print.css';
 import '@mantine/core/styles.layer.css';
 import '@mantine/notifications/styles.layer.css';
 import '@mantine/spotlight/styles.layer.css';
