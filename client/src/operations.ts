@@ -350,6 +350,12 @@ export const operations = {
      */
     changeEmail: ['POST', '/auth/email', { body: 'json' }],
     /**
+     * Cancel your new e-mail address.
+     * `DELETE /auth/email`.
+     * Permission: any login.
+     */
+    email: ['DELETE', '/auth/email', {}],
+    /**
      * Check a link to confirm an address.
      * `GET /auth/email/{token}`.
      * Permission: none.

@@ -1659,7 +1659,13 @@ export interface paths {
          *     Permission: `any login`; not available to API keys
          */
         post: operations["changeEmail"];
-        delete?: never;
+        /**
+         * Cancel your new e-mail address
+         * @description Drops the address that is not confirmed yet, and voids its link.
+         *
+         *     Permission: `any login`; not available to API keys
+         */
+        delete: operations["cancelEmail"];
         options?: never;
         head?: never;
         patch?: never;
@@ -14909,6 +14915,24 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["AcceptedResponse"];
                 };
+            };
+        };
+    };
+    cancelEmail: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No new address is waiting for its confirmation */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
         };
     };

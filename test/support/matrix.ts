@@ -541,6 +541,7 @@ export function matrixRows(service: TestService): Record<string, MatrixRow> {
         ...{ duringPasswordChange: true, duringEnrollment: wrong },
       }),
       'POST /auth/email': own(null, call('POST /auth/email', email), wrong),
+      'DELETE /auth/email': own(null, call('DELETE /auth/email'), '204'),
       'POST /auth/reauthenticate': own(null, call('POST /auth/reauthenticate', { password: 'wrong' }), wrong, {
         duringEnrollment: wrong,
       }),

@@ -1659,7 +1659,13 @@ export interface paths {
          *     Permission: `any login`; not available to API keys
          */
         post: operations["changeEmail"];
-        delete?: never;
+        /**
+         * Cancel your new e-mail address
+         * @description Drops the address that is not confirmed yet, and voids its link.
+         *
+         *     Permission: `any login`; not available to API keys
+         */
+        delete: operations["cancelEmail"];
         options?: never;
         head?: never;
         patch?: never;
@@ -17088,6 +17094,33 @@ export interface operations {
             431: components["responses"]["RequestHeadersTooLarge"];
             500: components["responses"]["ServiceInternalError"];
             503: components["responses"]["ServiceOverloaded"];
+        };
+    };
+    cancelEmail: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No new address is waiting for its confirmation */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["RequestTooLarge"];
+            415: components["responses"]["RequestUnsupportedMediaType"];
+            429: components["responses"]["RequestRateLimited"];
+            431: components["responses"]["RequestHeadersTooLarge"];
+            500: components["responses"]["ServiceInternalError"];
+            503: components["responses"]["ServiceDatabaseUnavailable"];
         };
     };
     checkEmailLink: {
