@@ -18,7 +18,7 @@ export type LinkState = 'voided' | 'none' | 'unsent' | 'valid' | 'expired';
 
 const columns = rawSql(`
   mails.mail_id, mails.kind, mails.state, mails.user_id, mails.name, mails.carrier_id, mails.recipient,
-  mails.attempts, mails.last_error, mails.created_at, mails.next_attempt_at`);
+  mails.attempts, mails.last_error, mails.failing, mails.created_at, mails.next_attempt_at`);
 
 /** The SQL of unsent mails, and of the data that mails to users contain. */
 @Injectable()
@@ -46,6 +46,15 @@ export class MailsRepository {
       select case jobs.state when 'running' then 'sending' else jobs.state end as state, count(*)::integer as count
       from ${jobsSql(mailJob)}
       group by 1`);
+  }
+
+  /** Counts the mails to all users that fail, see `MailResponse.failing`. */
+  async countFailing(): Promise<number> {
+    const [row] = await this.database.run<{ count: number }>(sql`
+      select count(*)::integer as count
+      from ${mailListSql.from}
+      where mails.failing`);
+    return row?.count ?? 0;
   }
 
   /** Lists the links of invited users, and the active users with a voided password. */
