@@ -10,6 +10,7 @@ export const mails = sqlExamples(MailsRepository, {
     [carrierUser, listQuery(mailList, { state_in: 'retrying,failed', recipient_like: 'example' })],
   ],
   countByState: [[]],
+  countFailing: [[]],
   listLinks: [[[user_id]]],
   listSuspendedKeys: [[user_id]],
 });

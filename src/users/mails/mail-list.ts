@@ -14,6 +14,7 @@ export const mailList: ListSpec = {
       mail_id: { type: 'uuid', meaning: 'Id of the mail' },
       kind: { type: 'text', values: mailNames, meaning: 'Kind of mail' },
       state: { type: 'text', values: mailStates, meaning: 'State of the mail' },
+      failing: { type: 'boolean', meaning: 'Failed at least twice, or got a 5xx response of the mail server' },
       user_id: { type: 'uuid', meaning: 'Id of the user who receives the mail' },
       carrier_id: { type: 'text', nullable: true, meaning: 'Carrier of the user' },
       recipient: { type: 'text', fold: true, meaning: 'Address of the recipient' },

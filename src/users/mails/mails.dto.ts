@@ -30,6 +30,10 @@ export class MailResponse {
   attempts!: number;
   /** response of the mail server to the last failed attempt, or why there was none @example 550 mailbox unavailable */
   last_error!: string | null;
+  /**
+   * true if at least two attempts failed, or if the mail server rejected the mail for good (5xx)
+   */
+  failing!: boolean;
   /** when the mail was requested */
   created_at!: Date;
   /** time of the next attempt; null while `sending` and after the last attempt */
@@ -45,8 +49,8 @@ export class MailListResponse extends PageResponse {
 /** Returns the public fields of a mail, from an allow-list. */
 export function toMailResponse(mail: MailResponse): MailResponse {
   const { mail_id, kind, state, user_id, name, carrier_id, recipient, attempts } = mail;
-  const { created_at, next_attempt_at } = mail;
+  const { failing, created_at, next_attempt_at } = mail;
   const last_error = mail.last_error === null ? null : shownMailError(mail.last_error);
   const account = { user_id, name, carrier_id, recipient };
-  return { mail_id, kind, state, ...account, attempts, last_error, created_at, next_attempt_at };
+  return { mail_id, kind, state, ...account, attempts, last_error, failing, created_at, next_attempt_at };
 }

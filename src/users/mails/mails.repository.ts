@@ -18,7 +18,7 @@ export type LinkState = 'voided' | 'none' | 'unsent' | 'valid' | 'expired';
 
 const columns = rawSql(`
   mails.mail_id, mails.kind, mails.state, mails.user_id, mails.name, mails.carrier_id, mails.recipient,
-  mails.attempts, mails.last_error, mails.created_at, mails.next_attempt_at`);
+  mails.attempts, mails.last_error, mails.failing, mails.created_at, mails.next_attempt_at`);
 
 /** The SQL of unsent mails, and of the data that mails to users contain. */
 @Injectable()
@@ -48,6 +48,15 @@ export class MailsRepository {
       group by 1`);
   }
 
+  /** Counts the mails to all users that fail, see `MailResponse.failing`. */
+  async countFailing(): Promise<number> {
+    const [row] = await this.database.run<{ count: number }>(sql`
+      select count(*)::integer as count
+      from ${mailListSql.from}
+      where mails.failing`);
+    return row?.count ?? 0;
+  }
+
   /** Lists the links of invited users, and the active users with a voided password. */
   listLinks(user_ids: string[]): Promise<{ user_id: string; email: string; state: LinkState }[]> {
     return this.database.run(sql`
@@ -73,12 +82,12 @@ export class MailsRepository {
       order by users.user_id`);
   }
 
-  /** Lists the newest 100 suspended API keys that a user created. */
+  /** Lists the newest 100 suspended API keys that a user created or was the last to rotate. */
   listSuspendedKeys(user_id: string): Promise<{ key_id: string; name: string }[]> {
     return this.database.run(sql`
       select key_id, name
       from keys
-      where created_by = ${user_id}::uuid and suspended_at is not null and revoked_at is null
+      where ${user_id}::uuid in (created_by, rotated_by) and suspended_at is not null and revoked_at is null
       order by suspended_at desc, key_id desc
       limit 100`);
   }

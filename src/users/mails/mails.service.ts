@@ -37,6 +37,11 @@ export class MailsService {
     return { ...page, items: page.items.map(toMailResponse) };
   }
 
+  /** Counts the mails to all users that failed at least twice or got a 5xx response. */
+  countFailing(): Promise<number> {
+    return this.mails.countFailing();
+  }
+
   /**
    * Sends a waiting or failed mail now. If the limit of its address delayed the mail, the job
    * checks the limit again and may delay the mail again (E13).
