@@ -232,6 +232,12 @@ export const operations = {
      */
     removeFactor: ['DELETE', '/user/{user_id}/factor/{factor_id}', {}],
     /**
+     * Check why a user cannot log in.
+     * `GET /user/{user_id}/login-check`.
+     * Permission: user:read.
+     */
+    loginCheck: ['GET', '/user/{user_id}/login-check', {}],
+    /**
      * Unlock a user.
      * `POST /user/{user_id}/unlock`.
      * Permission: user:update.

@@ -217,6 +217,12 @@ export function matrixRows(service: TestService): Record<string, MatrixRow> {
         call('POST /user/:user/invite'),
         existing(protectedOr('400 request.invalid')),
       ),
+      'GET /user/{user_id}/login-check': onUsers(
+        'user:read',
+        call('GET /user/:user/login-check'),
+        existing(({ holds }) => `200 ${holds('mail:manage')} ${holds('audit:read')}`),
+        ({ body: { mails, recent_refusals } }) => ` ${mails !== undefined} ${recent_refusals !== undefined}`,
+      ),
       'POST /user/{user_id}/unlock': onOthers('user:update', call('POST /user/:user/unlock'), '204'),
       'POST /user/{user_id}/secure': onOthers(
         'user:update',

@@ -588,6 +588,10 @@ export const listMailsFilters = {
     choices: ['waiting', 'retrying', 'sending', 'failed'],
     operators: ['', '_ne', '_in'],
   },
+  failing: {
+    kind: 'boolean',
+    operators: ['', '_ne', '_in'],
+  },
   user_id: {
     kind: 'id',
     operators: ['', '_ne', '_in'],
