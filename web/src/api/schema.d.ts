@@ -2609,7 +2609,7 @@ export interface components {
         RotateKeyRequest: {
             /**
              * Format: int32
-             * @description seconds for which the old secret also works, 0–604,800, but not longer than without the rotation
+             * @description seconds for which the old secret also works, 0–604,800; it expires no later than without the rotation
              * @example 86400
              */
             keep_old_seconds: number;
