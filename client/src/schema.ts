@@ -49,6 +49,7 @@ export interface paths {
          *     - `role.deleted`: A role was deleted.
          *     - `key.created`: An API key was created.
          *     - `key.resumed`: A suspended API key was resumed.
+         *     - `key.rotated`: The secret of an API key was replaced.
          *     - `key.revoked`: An API key was revoked.
          *     - `webhook.created`: A webhook was created.
          *     - `webhook.changed`: The settings of a webhook changed.
@@ -281,6 +282,30 @@ export interface paths {
         get: operations["listApiKeys"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/auth/key/{key_id}/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replace the secret of an API key
+         * @description Both secrets work until `previous_until`, with the same permissions and scope. Another rotation before this time ends the oldest secret immediately; a revocation ends all of them. Requires the permissions and the scope of the key.
+         *
+         *     Permission: `key:manage`; not available to API keys
+         *
+         *     Requires a fresh authentication.
+         */
+        post: operations["rotateApiKey"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1293,6 +1318,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/user/{user_id}/login-check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Check why a user cannot log in
+         * @description Returns why the user cannot log in, and what a login requires besides the password. Contains `mails` only with `mail:manage`, and `recent_refusals` only with `audit:read`. Finds deleted users with `user:read_deleted`. Reads the last 1,000 events of the user.
+         *
+         *     Permission: `user:read`
+         */
+        get: operations["checkLogin"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/user/{user_id}/unlock": {
         parameters: {
             query?: never;
@@ -2297,7 +2344,7 @@ export interface components {
              */
             ended: number;
         };
-        /** @description A new API key together with the key itself. */
+        /** @description An API key together with its new secret. */
         CreatedKeyResponse: {
             /**
              * @description the key itself, `cik_` and 43 characters: send it as `Authorization: Bearer …`. No other response contains it
@@ -2391,6 +2438,18 @@ export interface components {
              * @example 2026-11-20T13:00:00.000Z
              */
             suspended_at: string | null;
+            /**
+             * Format: date-time
+             * @description time until which the old secret works after a rotation; null if no old secret works
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            previous_until: string | null;
+            /**
+             * Format: date-time
+             * @description time of the last use of the old secret since the rotation, to the minute; null = not used
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            previous_last_used_at: string | null;
         };
         /** @description A new API key. */
         CreateKeyRequest: {
@@ -2509,6 +2568,18 @@ export interface components {
              * @example 2026-11-20T13:00:00.000Z
              */
             suspended_at: string | null;
+            /**
+             * Format: date-time
+             * @description time until which the old secret works after a rotation; null if no old secret works
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            previous_until: string | null;
+            /**
+             * Format: date-time
+             * @description time of the last use of the old secret since the rotation, to the minute; null = not used
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            previous_last_used_at: string | null;
         };
         /** @description A page of API keys. */
         KeyListResponse: {
@@ -2533,6 +2604,21 @@ export interface components {
             next_cursor: string | null;
             /** @description number of rows that match the filter; null with `count=none` */
             total: components["schemas"]["PageTotalResponse"] | null;
+        };
+        /** @description How long the old secret of an API key works, and when the key expires. */
+        RotateKeyRequest: {
+            /**
+             * Format: int32
+             * @description seconds for which the old secret also works, 0–604,800; it expires no later than without the rotation
+             * @example 86400
+             */
+            keep_old_seconds: number;
+            /**
+             * Format: date-time
+             * @description new time of expiry, RFC 3339; in the future, at most one year ahead; absent = unchanged
+             * @example 2027-06-30T00:00:00Z
+             */
+            expires_at?: string;
         };
         /** @description One invalid field or parameter, or a missing permission. */
         FieldErrorResponse: {
@@ -5042,6 +5128,174 @@ export interface components {
                 [key: string]: unknown;
             };
         };
+        /** @description The actor that caused something. */
+        CauseActorResponse: {
+            /**
+             * @description kind of actor: a user, an API key or the service itself
+             * @example user
+             */
+            actor_type: components["schemas"]["ActorType"];
+            /**
+             * Format: uuid
+             * @description id of the user or API key; null if the service acted
+             * @example 0192f0a7-11c2-7d4e-8b6f-2a3c4d5e6f70
+             */
+            actor_id: string | null;
+            /**
+             * @description name of the user or API key; null if it is outside the scope of the caller, or was removed
+             * @example ada
+             */
+            name: string | null;
+        };
+        /** @description What a cause is based on. Each cause has some of the fields. */
+        CauseEvidenceResponse: {
+            /**
+             * Format: int64
+             * @description wrong passwords or codes in a row, for `locked` and `codes_locked`
+             * @example 5
+             */
+            failures?: number;
+            /**
+             * @description whether all addresses from which the user did not log in within 30 days are locked
+             * @example true
+             */
+            unknown_addresses?: boolean;
+            /**
+             * @description locked addresses from which the user logged in within 30 days
+             * @example [
+             *       "203.0.113.7"
+             *     ]
+             */
+            addresses?: string[];
+            /**
+             * @description address of the last rejected login
+             * @example 203.0.113.7
+             */
+            ip?: string;
+            /**
+             * @description networks from which the user may log in
+             * @example [
+             *       "203.0.113.0/24"
+             *     ]
+             */
+            allowed_ips?: string[];
+            /**
+             * @description `none`: never invited; `unsent`: the mail waits for its first attempt
+             * @example none
+             */
+            invitation?: components["schemas"]["InvitationState"];
+            /**
+             * Format: uuid
+             * @description operation that changed the user
+             * @example 0192f0c3-9e21-7a54-b1d7-4c5b6a798897
+             */
+            operation_id?: string;
+        };
+        /** @description One reason why a user cannot log in, or must do more than log in. */
+        LoginCauseResponse: {
+            /**
+             * @description later versions may add codes
+             * @example deleted
+             */
+            code: components["schemas"]["LoginCauseCode"];
+            /**
+             * @description whether it prevents the login. False for a cause that only restricts the session, and if a passkey of the user logs in despite the cause
+             * @example true
+             */
+            blocks: boolean;
+            /**
+             * Format: date-time
+             * @description when it began, if that is known
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            since?: string;
+            /**
+             * Format: date-time
+             * @description when it ends by itself; absent if it does not
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            until?: string;
+            /** @description the actor that caused it, for `deleted`, `disabled` and `password_voided` */
+            by?: components["schemas"]["CauseActorResponse"];
+            /** @description what it is based on */
+            evidence?: components["schemas"]["CauseEvidenceResponse"];
+            /**
+             * @description operations that remove it; the caller may lack the permission
+             * @example [
+             *       "unlock"
+             *     ]
+             */
+            remedies: components["schemas"]["LoginRemedy"][];
+        };
+        /** @description A mail to a user: not sent yet, or sent with a link that was neither used nor replaced. */
+        UserMailResponse: {
+            /**
+             * Format: uuid
+             * @description absent for a sent mail
+             * @example 00000000-0000-8000-8000-00000000002a
+             */
+            mail_id?: string;
+            /**
+             * @description kind of mail
+             * @example invitation
+             */
+            kind: components["schemas"]["MailKind"];
+            /**
+             * @description `sent` once the mail server has accepted the mail; otherwise see `GET /mail/list`
+             * @example waiting
+             */
+            state: components["schemas"]["UserMailState"];
+            /**
+             * Format: int64
+             * @description number of attempts so far; absent for a sent mail
+             * @example 3
+             */
+            attempts?: number;
+            /**
+             * @description response of the mail server to the last failed attempt
+             * @example 550 mailbox unavailable
+             */
+            last_error?: string;
+            /**
+             * Format: date-time
+             * @description when the mail server got the mail; absent for any other mail
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            sent_at?: string;
+        };
+        /** @description A rejected login. */
+        LoginRefusalResponse: {
+            /**
+             * Format: date-time
+             * @description time of the login
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            occurred_at: string;
+            /**
+             * @description error code of the response, or what the response concealed: `disabled` for the right password of a disabled user
+             * @example auth.invalid_credentials
+             */
+            reason: string;
+            /**
+             * @description address of the client
+             * @example 203.0.113.7
+             */
+            ip: string | null;
+        };
+        /** @description Whether a user can log in, and why not. */
+        LoginCheckResponse: {
+            /**
+             * @description true if no cause blocks
+             * @example true
+             */
+            can_log_in: boolean;
+            /** @description blocking causes first */
+            causes: components["schemas"]["LoginCauseResponse"][];
+            /** @description newest mails to the user, at most 10; only with `mail:manage` */
+            mails?: components["schemas"]["UserMailResponse"][];
+            /** @description newest rejected logins, at most 10; only with `audit:read` */
+            recent_refusals?: components["schemas"]["LoginRefusalResponse"][];
+        };
         /** @description What happens to the second factors and API keys of a user whose account is secured. */
         SecureUserRequest: {
             /**
@@ -5773,6 +6027,11 @@ export interface components {
              */
             last_error: string | null;
             /**
+             * @description true if at least two attempts failed, or if the mail server rejected the mail for good (5xx)
+             * @example true
+             */
+            failing: boolean;
+            /**
              * Format: date-time
              * @description when the mail was requested
              * @example 2026-11-20T13:00:00.000Z
@@ -5850,7 +6109,7 @@ export interface components {
          * @example user.created
          * @enum {string}
          */
-        ChangeType: "user.created" | "user.changed" | "user.deleted" | "user.restored" | "user.secured" | "user.purged" | "user.invited" | "user.unlocked" | "user.email_confirmed" | "mail.retried" | "factor.recovery_code_used" | "password.reset_requested" | "password.changed" | "password.reset" | "factor.enrolled" | "factor.renamed" | "factor.removed" | "factor.reset" | "factor.counter_went_back" | "factor.recovery_codes_renewed" | "session.ended" | "session.token_reused" | "role.created" | "role.changed" | "role.deleted" | "key.created" | "key.resumed" | "key.revoked" | (string & {});
+        ChangeType: "user.created" | "user.changed" | "user.deleted" | "user.restored" | "user.secured" | "user.purged" | "user.invited" | "user.unlocked" | "user.email_confirmed" | "mail.retried" | "factor.recovery_code_used" | "password.reset_requested" | "password.changed" | "password.reset" | "factor.enrolled" | "factor.renamed" | "factor.removed" | "factor.reset" | "factor.counter_went_back" | "factor.recovery_codes_renewed" | "session.ended" | "session.token_reused" | "role.created" | "role.changed" | "role.deleted" | "key.created" | "key.resumed" | "key.rotated" | "key.revoked" | (string & {});
         /**
          * @description Kinds of targets in the change feed. The index `events_changes_idx` must name the same kinds.
          * @example user
@@ -5911,6 +6170,12 @@ export interface components {
          */
         FactorsDecision: "keep" | "remove_all" | (string & {});
         /**
+         * @description State of the link of an invitation.
+         * @example none
+         * @enum {string}
+         */
+        InvitationState: "none" | "unsent" | "valid" | "expired" | (string & {});
+        /**
          * @description Whether API keys are kept.
          * @example keep
          * @enum {string}
@@ -5922,6 +6187,18 @@ export interface components {
          * @enum {string}
          */
         LinkKind: "reset" | "invitation" | "not_me" | (string & {});
+        /**
+         * @description Why a user cannot log in, or must do more than log in. In the order of the response.
+         * @example deleted
+         * @enum {string}
+         */
+        LoginCauseCode: "deleted" | "disabled" | "locked" | "codes_locked" | "invited" | "invitation_expired" | "password_voided" | "password_expired" | "address_not_allowed" | "address_blocked" | "password_change_required" | "second_factor_enrollment_required" | (string & {});
+        /**
+         * @description An operation that removes a cause.
+         * @example unlock
+         * @enum {string}
+         */
+        LoginRemedy: "unlock" | "enable" | "invite" | "restore" | "correct_email" | "secure" | "change_allowed_ips" | "remove_address_block" | (string & {});
         /**
          * @description Kind of mail.
          * @example invitation
@@ -5985,6 +6262,12 @@ export interface components {
          * @enum {string}
          */
         SortDirection: "asc" | "desc" | (string & {});
+        /**
+         * @description State of a mail in the login check.
+         * @example waiting
+         * @enum {string}
+         */
+        UserMailState: "waiting" | "retrying" | "sending" | "failed" | "sent" | (string & {});
         /**
          * @description Sort field of the list.
          * @default created_at
@@ -8910,6 +9193,41 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["KeyListResponse"];
+                };
+            };
+        };
+    };
+    rotateApiKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the API key, a UUID. Other text returns 404.
+                 * @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2
+                 */
+                key_id: components["parameters"]["KeyIdPath"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "keep_old_seconds": 86400
+                 *     }
+                 */
+                "application/json": components["schemas"]["RotateKeyRequest"];
+            };
+        };
+        responses: {
+            /** @description The key with its new secret */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CreatedKeyResponse"];
                 };
             };
         };
@@ -14049,6 +14367,32 @@ export interface operations {
             };
         };
     };
+    checkLogin: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the user, a UUID. Other text returns 404.
+                 * @example 0192f0c1-8a4e-7c3b-9d52-1f6a7b8c9d0e
+                 */
+                user_id: components["parameters"]["UserIdPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The causes, with their remedies */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LoginCheckResponse"];
+                };
+            };
+        };
+    };
     unlockUser: {
         parameters: {
             query?: never;
@@ -15204,6 +15548,23 @@ export interface operations {
                  *     ]
                  */
                 state_in?: components["schemas"]["MailState"][];
+                /**
+                 * @description Failed at least twice, or got a 5xx response of the mail server: equals
+                 * @example true
+                 */
+                failing?: boolean;
+                /**
+                 * @description Failed at least twice, or got a 5xx response of the mail server: does not equal; matches null too
+                 * @example true
+                 */
+                failing_ne?: boolean;
+                /**
+                 * @description Failed at least twice, or got a 5xx response of the mail server: is one of up to 500 different values, separated by commas
+                 * @example [
+                 *       true
+                 *     ]
+                 */
+                failing_in?: boolean[];
                 /**
                  * @description Id of the user who receives the mail: equals
                  * @example 0192f0c1-8a4e-7c3b-9d52-1f6a7b8c9d0e

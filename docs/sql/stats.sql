@@ -37,7 +37,10 @@ with
           case when jobs.payload ->> 'mail' = 'email-confirmation' then users.email_pending end,
           users.email
         ) as recipient,
-        jobs.attempts, jobs.last_error, jobs.created_at, jobs.next_attempt_at
+        jobs.attempts, jobs.last_error,
+        jobs.attempts - (jobs.state = 'running')::integer >= 2
+        or coalesce(jobs.last_error ~ $1, false) as failing,
+        jobs.created_at, jobs.next_attempt_at
       from (
         select
           ('00000000-0000-8000-8000-' || lpad(to_hex(job.id), 12, '0'))::uuid as job_id,
@@ -55,7 +58,7 @@ with
           end as next_attempt_at
         from graphile_worker._private_jobs job
         join graphile_worker._private_tasks task on task.id = job.task_id
-        where task.identifier = $1
+        where task.identifier = $2
       ) jobs
       join users on users.user_id = (jobs.payload ->> 'user_id')::uuid and users.deleted_at is null
     ) mails

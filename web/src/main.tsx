@@ -1,4 +1,5 @@
 import './styles.css';
+import './print.css';
 // Names the files of all scripts; browsers load only those of the letters on the page.
 import '@fontsource-variable/inter/wght.css';
 import '@mantine/core/styles.layer.css';

@@ -3,6 +3,8 @@ import { createKeyedHash } from '../random';
 
 /** Prefix of the messages that callers of the API may see. */
 const prefix = 'mail server: ';
+/** Matches the stored message of a response with which a mail server rejects a mail for good. */
+export const rejectedForGood = `^${prefix}5\\d\\d`;
 const shownMax = 200;
 const unreachable = /^(ECONN|ETIMEDOUT|ESOCKET|EDNS|ENOTFOUND|EAI_|EHOSTUNREACH|ENETUNREACH|EPIPE)/;
 const words = /[^\s<>"'(),;:=]+/g;

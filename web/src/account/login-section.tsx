@@ -4,12 +4,11 @@ import { IconDevices, IconLock, IconMail } from '@tabler/icons-react';
 import { type ReactNode, useState } from 'react';
 import { Link } from 'react-router';
 import { api } from '../api/client';
-import { queryClient } from '../api/query-client';
 import { changed } from '../api/stale';
 import { Dialog } from '../components/dialog';
 import { Section } from '../components/page';
 import { TimeText } from '../components/time-text';
-import { meKey, useMe } from '../session/use-me';
+import { useMe } from '../session/use-me';
 import { useErrorTexts } from '../texts/use-error-texts';
 import { EmailForm } from './email-form';
 import { PasswordForm } from './password-form';
@@ -29,7 +28,7 @@ export function LoginSection(): ReactNode {
   const finishPassword = async () => {
     close();
     notifications.show({ message: all.password.changed });
-    await queryClient.invalidateQueries({ queryKey: meKey });
+    await changed('me');
   };
   const keepEmail = async () => {
     try {

@@ -85,6 +85,7 @@ export const listChangesFilters = {
       'role.deleted',
       'key.created',
       'key.resumed',
+      'key.rotated',
       'key.revoked',
     ],
     operators: ['', '_in'],
@@ -585,6 +586,10 @@ export const listMailsFilters = {
   state: {
     kind: 'choice',
     choices: ['waiting', 'retrying', 'sending', 'failed'],
+    operators: ['', '_ne', '_in'],
+  },
+  failing: {
+    kind: 'boolean',
     operators: ['', '_ne', '_in'],
   },
   user_id: {

@@ -1,9 +1,9 @@
 import { Anchor, Badge, Button, Group, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
-import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
-import { api, dataOf, type QueryOf, type Schema } from '../api/client';
+import type { QueryOf } from '../api/client';
 import { listMailsFilters } from '../api/filters';
 import { FilterBuilder } from '../components/filter/filter-builder';
 import { DataTable } from '../components/lists/data-table';
@@ -13,23 +13,17 @@ import { PageHeader } from '../components/page';
 import { TimeText } from '../components/time-text';
 import { useLanguage, useTexts } from '../texts/language';
 import { useErrorTexts } from '../texts/use-error-texts';
+import { type Mail, mailsQuery, retryMail } from './data';
 import { mailsTexts as de } from './texts.de';
 import { mailsTexts as en } from './texts.en';
-
-type Mail = Schema<'MailResponse'>;
-type Query = QueryOf<'listMails'>;
 
 const stateColors = { waiting: 'gray', retrying: 'orange', sending: 'blue', failed: 'red' };
 
 /** Lists unsent e-mails with the error of the mail server, and retries them. */
 export function MailsPage(): ReactNode {
   const texts = useTexts({ en, de });
-  const params = useListParams<Query>(listMailsFilters);
-  const list = useQuery({
-    queryKey: ['mails', 'list', params.query],
-    queryFn: ({ signal }) => dataOf(api.GET('/mail/list', { params: { query: params.query }, signal })),
-    placeholderData: keepPreviousData,
-  });
+  const params = useListParams<QueryOf<'listMails'>>(listMailsFilters);
+  const list = useQuery(mailsQuery(params.query));
   return (
     <>
       <PageHeader title={texts.title} description={texts.description} />
@@ -106,13 +100,9 @@ function useColumns(): Column<Mail>[] {
 function RetryButton({ mail: { mail_id, kind, recipient, state } }: { mail: Mail }): ReactNode {
   const texts = useTexts({ en, de });
   const { textOf } = useErrorTexts();
-  const queryClient = useQueryClient();
   const retry = useMutation({
-    mutationFn: () => api.POST('/mail/{mail_id}/retry', { params: { path: { mail_id } } }),
-    onSuccess: async () => {
-      notifications.show({ message: texts.retried });
-      await queryClient.invalidateQueries({ queryKey: ['mails'] });
-    },
+    mutationFn: () => retryMail(mail_id),
+    onSuccess: () => notifications.show({ message: texts.retried }),
     onError: (error) => notifications.show({ color: 'red', message: textOf(error) }),
   });
   if (state === 'sending') return null;

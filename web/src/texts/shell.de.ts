@@ -120,6 +120,8 @@ export const shellTexts: typeof en = {
   table: {
     actions: 'Aktionen',
     total: (total, exact) => (exact ? `${total} insgesamt` : `etwa ${total} insgesamt`),
+    perPage: 'Zeilen pro Seite',
+    rows: (count) => `${count} Zeilen`,
     next: 'Nächste Seite',
     previous: 'Vorherige Seite',
     empty: 'Hier ist noch nichts',

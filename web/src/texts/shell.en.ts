@@ -112,6 +112,8 @@ export const shellTexts = {
   table: {
     actions: 'Actions',
     total: (total: string, exact: boolean) => (exact ? `${total} in total` : `about ${total} in total`),
+    perPage: 'Rows per page',
+    rows: (count: string) => `${count} rows`,
     next: 'Next page',
     previous: 'Previous page',
     empty: 'Nothing here yet',
