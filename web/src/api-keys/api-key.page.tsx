@@ -62,7 +62,12 @@ function Details({ apiKey }: { apiKey: ApiKey }): ReactNode {
           mayRevoke(apiKey) && (
             <Group gap="xs">
               {apiKey.suspended_at !== null && <ResumeButton apiKey={apiKey} />}
-              <Button variant="default" leftSection={<IconBan size={16} aria-hidden />} onClick={revocation.open}>
+              <Button
+                color="red"
+                variant="light"
+                leftSection={<IconBan size={16} aria-hidden />}
+                onClick={revocation.open}
+              >
                 {texts.revoke}
               </Button>
             </Group>

@@ -68,7 +68,8 @@ export function ApiKeysPage(): ReactNode {
         actions={(apiKey) =>
           mayRevoke(apiKey) && (
             <Button
-              variant="default"
+              color="red"
+              variant="subtle"
               size="compact-sm"
               onClick={() => setRevoking(apiKey)}
               aria-label={texts.revokeOf(apiKey.name)}
