@@ -127,7 +127,7 @@ function useColumns(
       key: 'event_type',
       title: titles.event_type,
       render: ({ event, folded }) => {
-        if (folded === null) return nameOf(event.event_type);
+        if (folded === null) return <div className={classes.event}>{nameOf(event.event_type)}</div>;
         const isOpen = unfolded.has(event.operation_id ?? '');
         const Icon = isOpen ? IconChevronDown : IconChevronRight;
         return (

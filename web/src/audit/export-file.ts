@@ -24,7 +24,9 @@ interface EventExport {
  */
 export async function exportEvents(settings: EventExport): Promise<{ file: Blob; count: number; isCut: boolean }> {
   const { format, read, signal, onProgress, cutNote } = settings;
-  const query = { ...settings.query, per_page: perPage, count: 'none' as const };
+  const query: AuditQuery = { ...settings.query, per_page: perPage, count: 'none' };
+  // The file starts with the first page, whichever page the list shows.
+  delete query.cursor;
   const lines = format === 'csv' ? [`\uFEFF${csvLine([...columns, 'changes'])}`] : [];
   let count = 0;
   let cursor: string | null = null;

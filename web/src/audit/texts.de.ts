@@ -16,7 +16,7 @@ export const auditTexts: typeof en = {
     names: { minutes15: 'Letzte 15 Minuten', hour: 'Letzte Stunde', day: 'Letzte 24 Stunden' },
     yesterday: 'Gestern',
   },
-  folded: (count) => plural(count, '# Ereignis eines Vorgangs', '# Ereignisse eines Vorgangs'),
+  folded: (count) => plural(count, '# Ereignis', '# Ereignisse'),
   leaveOut: 'Ausblenden',
   leaveOutOf: (count) => plural(count, '# Ereignis', '# Ereignisse') + ' und alle weiteren des Vorgangs ausblenden',
   export: {

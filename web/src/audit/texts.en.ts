@@ -15,7 +15,7 @@ export const auditTexts = {
     names: { minutes15: 'Last 15 minutes', hour: 'Last hour', day: 'Last 24 hours' },
     yesterday: 'Yesterday',
   },
-  folded: (count: number) => plural(count, '# event of an operation', '# events of an operation'),
+  folded: (count: number) => plural(count, '# event', '# events'),
   leaveOut: 'Hide',
   leaveOutOf: (count: number) => plural(count, 'Hide # event', 'Hide # events') + ' and all others of the operation',
   export: {
