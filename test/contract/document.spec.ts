@@ -5,7 +5,7 @@ import addFormats from 'ajv-formats';
 import { ownPermissions } from '../../src/access/permissions';
 import { eventCatalogue, type EventDefinition } from '../../src/audit/event-catalogue';
 import { type ErrorCode, errorCodes } from '../../src/http/errors/error-codes';
-import { detailTexts, unitTexts } from '../../web/src/texts/details.de';
+import { codeTexts, detailTexts, unitTexts } from '../../web/src/texts/details.de';
 import * as de from '../../web/src/texts/errors.de';
 import * as en from '../../web/src/texts/errors.en';
 import {
@@ -493,6 +493,8 @@ describe('the error codes', () => {
     expect(Object.keys(de.fieldErrorTexts).sort()).toEqual(Object.keys(en.fieldErrorTexts).sort());
     const text = textWithout('.spec.ts');
     expect(Object.keys(detailTexts).filter((detail) => !text.includes(detail))).toEqual([]);
+    const ofFields = new Set(text.match(/(?<=')(?:field|parameter|password_hash)\.[a-z_]+(?=')/g));
+    expect([...ofFields].sort()).toEqual(Object.keys(codeTexts).sort());
     const units = [...text.matchAll(/unit: '(\w+)'/g)].map(([, unit = '']) => unit);
     expect(units.filter((unit) => !(unit in unitTexts))).toEqual([]);
   });

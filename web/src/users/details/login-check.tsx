@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
 import { api, dataOf } from '../../api/client';
-import type { AuditEvent } from '../../audit/event-parties';
+import type { AuditEvent } from '../../audit/data';
 import { useEventName, useFailureReason } from '../../audit/use-event-name';
 import { PageSkeleton } from '../../components/page';
 import { ProblemAlert } from '../../components/problem-alert';

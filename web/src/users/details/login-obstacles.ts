@@ -1,4 +1,4 @@
-import type { AuditEvent } from '../../audit/event-parties';
+import type { AuditEvent } from '../../audit/data';
 import type { UserAction } from '../use-user-actions';
 import { isLocked, type User } from '../user';
 
