@@ -96,6 +96,26 @@ export const operations = {
      */
     delete: ['DELETE', '/auth/key/{key_id}', {}],
   },
+  addressBlocks: {
+    /**
+     * Block a network.
+     * `POST /address-block/create`.
+     * Permission: address_block:manage.
+     */
+    create: ['POST', '/address-block/create', { body: 'json' }],
+    /**
+     * List address blocks.
+     * `GET /address-block/list`.
+     * Permission: address_block:manage.
+     */
+    list: ['GET', '/address-block/list', { query: true, paged: true }],
+    /**
+     * Remove an address block.
+     * `DELETE /address-block/{address_block_id}`.
+     * Permission: address_block:manage.
+     */
+    delete: ['DELETE', '/address-block/{address_block_id}', {}],
+  },
   operations: {
     /**
      * List operations.
@@ -499,6 +519,12 @@ export const operations = {
      * Permission: user:read.
      */
     overview: ['GET', '/stats/overview', {}],
+    /**
+     * Get the attacks of the last 24 hours.
+     * `GET /stats/attacks`.
+     * Permission: audit:read.
+     */
+    attacks: ['GET', '/stats/attacks', {}],
   },
   health: {
     /**
@@ -535,6 +561,9 @@ export type ErrorCode =
   | 'access.denied'
   | 'access.grant_exceeds_own'
   | 'access.protected_user'
+  | 'address_block.not_found'
+  | 'address_block.own_address'
+  | 'address_block.too_many'
   | 'auth.challenge_invalid'
   | 'auth.cross_origin'
   | 'auth.invalid_credentials'
