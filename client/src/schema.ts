@@ -1792,7 +1792,7 @@ export interface paths {
         };
         /**
          * Get the attacks of the last 24 hours
-         * @description Counts the rejected logins (`login.failed`) of the last 24 hours by network and by user. The result is at most 10 seconds old. Callers with a scope get only the rejected logins of users within the scope, and no blocks. A login with an unknown name belongs to no user, so only callers without a scope see it.
+         * @description Counts the rejected logins (`login.failed`) of the last 24 hours, at most the last 200,000, by network and by user. The result is at most 10 seconds old. Callers with a scope get only the rejected logins of users within the scope, and no blocks. A login with an unknown name belongs to no user, so only callers without a scope see it.
          *
          *     Permission: `audit:read`
          */
@@ -5841,7 +5841,7 @@ export interface components {
             last_at: string;
             /**
              * Format: date-time
-             * @description end of the block of the whole network; absent if it is not blocked, or for a caller with a scope
+             * @description end of the block of the whole network; only for callers without a scope
              * @example 2026-11-20T13:00:00.000Z
              */
             blocked_until?: string;
@@ -5878,7 +5878,7 @@ export interface components {
              */
             last_at: string;
         };
-        /** @description Rejected logins of the last 24 hours, within the scope of the caller. */
+        /** @description The last 200,000 rejected logins of the last 24 hours, within the scope of the caller. */
         AttacksResponse: {
             /** @description networks with the most rejected logins first; at most 100 */
             networks: components["schemas"]["AttackingNetworkResponse"][];

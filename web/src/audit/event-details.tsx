@@ -1,6 +1,7 @@
 import { Anchor, Drawer, Group, Stack, Table, Text, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
+import { BlockAddressButton } from '../attacks/block-button';
 import { CopyIcon } from '../components/copy-button';
 import { Facts } from '../components/facts';
 import { exactTime } from '../components/time-text';
@@ -69,7 +70,15 @@ function EventFacts({ event, names, onLeave }: { event: AuditEvent; names: Names
     [fields.actor_id, <ActorText event={event} names={names} />],
     [fields.target_id, <TargetText event={event} names={names} />],
     [fields.carrier_id, carrier_id],
-    [fields.ip, ip !== null && <span className={classes.mono}>{ip}</span>],
+    [
+      fields.ip,
+      ip !== null && (
+        <Group gap="sm">
+          <span className={classes.mono}>{ip}</span>
+          <BlockAddressButton ip={ip} />
+        </Group>
+      ),
+    ],
     [fields.session_id, session_id !== null && can('session:read') && link(sessionPath(session_id), texts.showSession)],
     [
       fields.operation_id,
