@@ -61,6 +61,7 @@ const router = createBrowserRouter(
         feature('operations', async () => (await import('./operations/operations.routes')).OperationsRoutes),
         feature('sessions', async () => (await import('./sessions/sessions.routes')).SessionsRoutes),
         feature('audit', async () => (await import('./audit/audit.routes')).AuditRoutes),
+        feature('attacks', async () => (await import('./attacks/attacks.routes')).AttacksRoutes),
         feature('mails', async () => (await import('./mails/mails.routes')).MailsRoutes),
         feature('roles', async () => (await import('./roles/roles.routes')).RolesRoutes),
         feature('api-keys', async () => (await import('./api-keys/api-keys.routes')).ApiKeysRoutes),

@@ -2,6 +2,7 @@ import { Anchor, Drawer, Group, Stack, Table, Text, Title } from '@mantine/core'
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
 import { AddressLink } from '../components/address-link';
+import { BlockAddressButton } from '../attacks/block-button';
 import { CopyIcon } from '../components/copy-button';
 import { Facts } from '../components/facts';
 import { operationPermissions } from '../operations/permissions';
@@ -75,7 +76,15 @@ function EventFacts({ event, names, onLeave }: { event: AuditEvent; names: Names
     ],
     [fields.target_id, <TargetText event={event} names={names} />],
     [fields.carrier_id, carrier_id],
-    [fields.ip, ip !== null && <AddressLink ip={ip} />],
+    [
+      fields.ip,
+      ip !== null && (
+        <Group gap="sm">
+          <AddressLink ip={ip} />
+          <BlockAddressButton ip={ip} />
+        </Group>
+      ),
+    ],
     [fields.session_id, session_id !== null && can('session:read') && link(sessionPath(session_id), texts.showSession)],
     [fields.operation_id, operation_id !== null && <OperationText operation_id={operation_id} />],
     [

@@ -21,6 +21,7 @@ export const shellTexts: typeof en = {
     sessions: 'Sitzungen',
     roles: 'Rollen',
     apiKeys: 'API-Schlüssel',
+    attacks: 'Angriffe',
     webhooks: 'Webhooks',
     audit: 'Protokoll',
     mails: 'Nicht gesendete E‑Mails',

@@ -19,6 +19,7 @@ export const shellTexts = {
     sessions: 'Sessions',
     roles: 'Roles',
     apiKeys: 'API keys',
+    attacks: 'Attacks',
     webhooks: 'Webhooks',
     audit: 'Audit log',
     mails: 'Unsent e-mails',
