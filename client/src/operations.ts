@@ -84,6 +84,12 @@ export const operations = {
      */
     list: ['GET', '/auth/key/list', { query: true, paged: true }],
     /**
+     * Replace the secret of an API key.
+     * `POST /auth/key/{key_id}/rotate`.
+     * Permission: key:manage.
+     */
+    rotate: ['POST', '/auth/key/{key_id}/rotate', { body: 'json' }],
+    /**
      * Resume a suspended API key.
      * `POST /auth/key/{key_id}/resume`.
      * Permission: key:manage.
@@ -356,6 +362,12 @@ export const operations = {
      */
     changeEmail: ['POST', '/auth/email', { body: 'json' }],
     /**
+     * Cancel your new e-mail address.
+     * `DELETE /auth/email`.
+     * Permission: any login.
+     */
+    email: ['DELETE', '/auth/email', {}],
+    /**
      * Check a link to confirm an address.
      * `GET /auth/email/{token}`.
      * Permission: none.
@@ -572,6 +584,7 @@ export type ErrorCode =
   | 'factor.too_many'
   | 'idempotency.in_progress'
   | 'idempotency.key_reused'
+  | 'key.inactive'
   | 'key.not_found'
   | 'mail.being_sent'
   | 'mail.not_found'

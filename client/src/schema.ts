@@ -49,6 +49,7 @@ export interface paths {
          *     - `role.deleted`: A role was deleted.
          *     - `key.created`: An API key was created.
          *     - `key.resumed`: A suspended API key was resumed.
+         *     - `key.rotated`: The secret of an API key was replaced.
          *     - `key.revoked`: An API key was revoked.
          *     - `webhook.created`: A webhook was created.
          *     - `webhook.changed`: The settings of a webhook changed.
@@ -281,6 +282,30 @@ export interface paths {
         get: operations["listApiKeys"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/auth/key/{key_id}/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Replace the secret of an API key
+         * @description Both secrets work until `previous_until`, with the same permissions and scope. Another rotation before this time ends the oldest secret immediately; a revocation ends all of them. Requires the permissions and the scope of the key.
+         *
+         *     Permission: `key:manage`; not available to API keys
+         *
+         *     Requires a fresh authentication.
+         */
+        post: operations["rotateApiKey"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1681,7 +1706,13 @@ export interface paths {
          *     Permission: `any login`; not available to API keys
          */
         post: operations["changeEmail"];
-        delete?: never;
+        /**
+         * Cancel your new e-mail address
+         * @description Drops the address that is not confirmed yet, and voids its link.
+         *
+         *     Permission: `any login`; not available to API keys
+         */
+        delete: operations["cancelEmail"];
         options?: never;
         head?: never;
         patch?: never;
@@ -2313,7 +2344,7 @@ export interface components {
              */
             ended: number;
         };
-        /** @description A new API key together with the key itself. */
+        /** @description An API key together with its new secret. */
         CreatedKeyResponse: {
             /**
              * @description the key itself, `cik_` and 43 characters: send it as `Authorization: Bearer …`. No other response contains it
@@ -2407,6 +2438,18 @@ export interface components {
              * @example 2026-11-20T13:00:00.000Z
              */
             suspended_at: string | null;
+            /**
+             * Format: date-time
+             * @description time until which the old secret works after a rotation; null if no old secret works
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            previous_until: string | null;
+            /**
+             * Format: date-time
+             * @description time of the last use of the old secret since the rotation, to the minute; null = not used
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            previous_last_used_at: string | null;
         };
         /** @description A new API key. */
         CreateKeyRequest: {
@@ -2525,6 +2568,18 @@ export interface components {
              * @example 2026-11-20T13:00:00.000Z
              */
             suspended_at: string | null;
+            /**
+             * Format: date-time
+             * @description time until which the old secret works after a rotation; null if no old secret works
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            previous_until: string | null;
+            /**
+             * Format: date-time
+             * @description time of the last use of the old secret since the rotation, to the minute; null = not used
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            previous_last_used_at: string | null;
         };
         /** @description A page of API keys. */
         KeyListResponse: {
@@ -2549,6 +2604,21 @@ export interface components {
             next_cursor: string | null;
             /** @description number of rows that match the filter; null with `count=none` */
             total: components["schemas"]["PageTotalResponse"] | null;
+        };
+        /** @description How long the old secret of an API key works, and when the key expires. */
+        RotateKeyRequest: {
+            /**
+             * Format: int32
+             * @description seconds for which the old secret also works, 0–604,800; it expires no later than without the rotation
+             * @example 86400
+             */
+            keep_old_seconds: number;
+            /**
+             * Format: date-time
+             * @description new time of expiry, RFC 3339; in the future, at most one year ahead; absent = unchanged
+             * @example 2027-06-30T00:00:00Z
+             */
+            expires_at?: string;
         };
         /** @description One invalid field or parameter, or a missing permission. */
         FieldErrorResponse: {
@@ -6039,7 +6109,7 @@ export interface components {
          * @example user.created
          * @enum {string}
          */
-        ChangeType: "user.created" | "user.changed" | "user.deleted" | "user.restored" | "user.secured" | "user.purged" | "user.invited" | "user.unlocked" | "user.email_confirmed" | "mail.retried" | "factor.recovery_code_used" | "password.reset_requested" | "password.changed" | "password.reset" | "factor.enrolled" | "factor.renamed" | "factor.removed" | "factor.reset" | "factor.counter_went_back" | "factor.recovery_codes_renewed" | "session.ended" | "session.token_reused" | "role.created" | "role.changed" | "role.deleted" | "key.created" | "key.resumed" | "key.revoked" | (string & {});
+        ChangeType: "user.created" | "user.changed" | "user.deleted" | "user.restored" | "user.secured" | "user.purged" | "user.invited" | "user.unlocked" | "user.email_confirmed" | "mail.retried" | "factor.recovery_code_used" | "password.reset_requested" | "password.changed" | "password.reset" | "factor.enrolled" | "factor.renamed" | "factor.removed" | "factor.reset" | "factor.counter_went_back" | "factor.recovery_codes_renewed" | "session.ended" | "session.token_reused" | "role.created" | "role.changed" | "role.deleted" | "key.created" | "key.resumed" | "key.rotated" | "key.revoked" | (string & {});
         /**
          * @description Kinds of targets in the change feed. The index `events_changes_idx` must name the same kinds.
          * @example user
@@ -9123,6 +9193,41 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["KeyListResponse"];
+                };
+            };
+        };
+    };
+    rotateApiKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the API key, a UUID. Other text returns 404.
+                 * @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2
+                 */
+                key_id: components["parameters"]["KeyIdPath"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "keep_old_seconds": 86400
+                 *     }
+                 */
+                "application/json": components["schemas"]["RotateKeyRequest"];
+            };
+        };
+        responses: {
+            /** @description The key with its new secret */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CreatedKeyResponse"];
                 };
             };
         };
@@ -15154,6 +15259,24 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["AcceptedResponse"];
                 };
+            };
+        };
+    };
+    cancelEmail: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No new address is waiting for its confirmation */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
         };
     };

@@ -150,6 +150,11 @@ export const errorCodes = {
     title: 'User name already in use',
     meaning: 'Another user has this name.',
   },
+  'key.inactive': {
+    status: 409,
+    title: 'The API key is not active',
+    meaning: 'The API key has expired, or was suspended or revoked. Resume a suspended key, or create a new one.',
+  },
   'webhook.disabled': {
     status: 409,
     title: 'The webhook is disabled',

@@ -90,12 +90,12 @@ export class MailsRepository {
       order by users.user_id`);
   }
 
-  /** Lists the newest 100 suspended API keys that a user created. */
+  /** Lists the newest 100 suspended API keys that a user created or was the last to rotate. */
   listSuspendedKeys(user_id: string): Promise<{ key_id: string; name: string }[]> {
     return this.database.run(sql`
       select key_id, name
       from keys
-      where created_by = ${user_id}::uuid and suspended_at is not null and revoked_at is null
+      where ${user_id}::uuid in (created_by, rotated_by) and suspended_at is not null and revoked_at is null
       order by suspended_at desc, key_id desc
       limit 100`);
   }

@@ -85,6 +85,7 @@ export const listChangesFilters = {
       'role.deleted',
       'key.created',
       'key.resumed',
+      'key.rotated',
       'key.revoked',
     ],
     operators: ['', '_in'],

@@ -71,6 +71,7 @@ export const auditTexts: typeof en = {
     'role.deleted': 'Rolle gelöscht',
     'key.created': 'API-Schlüssel angelegt',
     'key.resumed': 'API-Schlüssel wieder zugelassen',
+    'key.rotated': 'Geheimnis eines API-Schlüssels ersetzt',
     'key.revoked': 'API-Schlüssel widerrufen',
     'webhook.created': 'Webhook angelegt',
     'webhook.changed': 'Webhook geändert',

@@ -70,6 +70,7 @@ export const auditTexts = {
     'role.deleted': 'Role deleted',
     'key.created': 'API key created',
     'key.resumed': 'API key resumed',
+    'key.rotated': 'Secret of API key replaced',
     'key.revoked': 'API key revoked',
     'webhook.created': 'Webhook created',
     'webhook.changed': 'Webhook changed',

@@ -1,8 +1,8 @@
 import { Anchor, Badge, Group, Text } from '@mantine/core';
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
-import { api, dataOf, type QueryOf, type Schema } from '../api/client';
+import type { QueryOf } from '../api/client';
 import { listMailsFilters } from '../api/filters';
 import { FilterBuilder } from '../components/filter/filter-builder';
 import { DataTable } from '../components/lists/data-table';
@@ -11,22 +11,16 @@ import { useListParams } from '../components/lists/use-list-params';
 import { PageHeader } from '../components/page';
 import { TimeText } from '../components/time-text';
 import { useLanguage, useTexts } from '../texts/language';
+import { type Mail, mailsQuery } from './data';
 import { RetryMail, stateColors } from './retry-mail';
 import { mailsTexts as de } from './texts.de';
 import { mailsTexts as en } from './texts.en';
 
-type Mail = Schema<'MailResponse'>;
-type Query = QueryOf<'listMails'>;
-
 /** Lists unsent e-mails with the error of the mail server, and retries them. */
 export function MailsPage(): ReactNode {
   const texts = useTexts({ en, de });
-  const params = useListParams<Query>(listMailsFilters);
-  const list = useQuery({
-    queryKey: ['mails', 'list', params.query],
-    queryFn: ({ signal }) => dataOf(api.GET('/mail/list', { params: { query: params.query }, signal })),
-    placeholderData: keepPreviousData,
-  });
+  const params = useListParams<QueryOf<'listMails'>>(listMailsFilters);
+  const list = useQuery(mailsQuery(params.query));
   return (
     <>
       <PageHeader title={texts.title} description={texts.description} />

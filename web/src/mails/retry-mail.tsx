@@ -2,10 +2,10 @@ import { Button } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useMutation } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { api, type Schema } from '../api/client';
-import { changed } from '../api/stale';
+import type { Schema } from '../api/client';
 import { useTexts } from '../texts/language';
 import { useErrorTexts } from '../texts/use-error-texts';
+import { retryMail } from './data';
 import { mailsTexts as de } from './texts.de';
 import { mailsTexts as en } from './texts.en';
 
@@ -22,11 +22,8 @@ export function RetryMail({ mail: { mail_id = '', kind, state }, recipient }: Re
   const texts = useTexts({ en, de });
   const { textOf } = useErrorTexts();
   const retry = useMutation({
-    mutationFn: () => api.POST('/mail/{mail_id}/retry', { params: { path: { mail_id } } }),
-    onSuccess: async () => {
-      notifications.show({ message: texts.retried });
-      await changed('mails');
-    },
+    mutationFn: () => retryMail(mail_id),
+    onSuccess: () => notifications.show({ message: texts.retried }),
     onError: (error) => notifications.show({ color: 'red', message: textOf(error) }),
   });
   if (state === 'sending' || state === 'sent') return null;

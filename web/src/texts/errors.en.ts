@@ -36,6 +36,7 @@ export const errorTexts: Record<string, string> = {
   'webhook.disabled': 'The webhook is disabled. Enable it first.',
   'webhook.not_found': 'The webhook does not exist, or you may not see it.',
   'webhook.too_many': 'There are too many webhooks. Delete unused webhooks.',
+  'key.inactive': 'The API key has expired, or was suspended or revoked. Resume a suspended key, or create a new one.',
   'key.not_found': 'The API key does not exist, or you may not see it.',
   'factor.not_found': 'The second factor does not exist. If you did not confirm it in time, add it again.',
   'mail.not_found': 'The e-mail was already sent, or you may not see its recipient.',
