@@ -163,6 +163,7 @@ export const auditTexts: typeof en = {
   },
   reasons: {
     disabled: 'Passwort richtig, aber Benutzer deaktiviert',
+    'auth.invalid_credentials': 'Falsches Passwort',
     'auth.ip_not_allowed': 'Adresse nicht erlaubt',
     'auth.invalid_second_factor': 'Falscher Code',
     'auth.passkey_unknown': 'Unbekannter Passkey',

@@ -160,6 +160,7 @@ export const auditTexts = {
   },
   reasons: {
     disabled: 'Right password, but the user is disabled',
+    'auth.invalid_credentials': 'Wrong password',
     'auth.ip_not_allowed': 'Address not allowed',
     'auth.invalid_second_factor': 'Wrong code',
     'auth.passkey_unknown': 'Unknown passkey',
