@@ -24,7 +24,8 @@ export class StatsController {
       'operations and what needs attention, within the carriers of the caller. ' +
       'A job counts users, sessions, logins and failed mails every minute, or less often if a count takes longer ' +
       'than 600 ms. `as_of` is the time of the last count, and `age_seconds` its age. ' +
-      'Expiring API keys require `key:manage`, and failed mails `mail:manage`.',
+      'Expiring API keys require `key:manage`, mails `mail:manage`, and webhooks `webhook:manage`. `health` is for ' +
+      'System Users without a carrier scope, and at most a minute old.',
     answer: { status: 200, type: OverviewResponse, description: 'The figures' },
   })
   getOverview(@CurrentActor() actor: Actor): Promise<Overview> {

@@ -1723,7 +1723,7 @@ export interface paths {
         };
         /**
          * Get the overview
-         * @description Returns the figures of the start page: users by status, live sessions, logins of the last 24 hours, running operations and what needs attention, within the carriers of the caller. A job counts users, sessions, logins and failed mails every minute, or less often if a count takes longer than 600 ms. `as_of` is the time of the last count, and `age_seconds` its age. Expiring API keys require `key:manage`, and failed mails `mail:manage`.
+         * @description Returns the figures of the start page: users by status, live sessions, logins of the last 24 hours, running operations and what needs attention, within the carriers of the caller. A job counts users, sessions, logins and failed mails every minute, or less often if a count takes longer than 600 ms. `as_of` is the time of the last count, and `age_seconds` its age. Expiring API keys require `key:manage`, mails `mail:manage`, and webhooks `webhook:manage`. `health` is for System Users without a carrier scope, and at most a minute old.
          *
          *     Permission: `user:read`
          */
@@ -2581,7 +2581,7 @@ export interface components {
         RotateKeyRequest: {
             /**
              * Format: int32
-             * @description seconds for which the old secret also works, 0–604,800, but not longer than without the rotation
+             * @description seconds for which the old secret also works, 0–604,800; it expires no later than without the rotation
              * @example 86400
              */
             keep_old_seconds: number;
@@ -5646,7 +5646,7 @@ export interface components {
             kind: components["schemas"]["AttentionKind"];
             /**
              * Format: int64
-             * @description number of users, API keys or mails
+             * @description number of users, API keys, mails or webhooks
              * @example 12
              */
             count: number;
@@ -5664,6 +5664,149 @@ export interface components {
             filter: {
                 [key: string]: string;
             };
+        };
+        /** @description The jobs in the background, without mails. */
+        JobsHealthResponse: {
+            /**
+             * @description `critical`: jobs stand still; `warning`: jobs failed
+             * @example ok
+             */
+            state: components["schemas"]["HealthState"];
+            /**
+             * Format: int64
+             * @description number of jobs that have been due or running for more than 10 minutes
+             * @example 0
+             */
+            overdue: number;
+            /**
+             * Format: int64
+             * @description number of jobs whose last attempt failed
+             * @example 0
+             */
+            failed: number;
+            /**
+             * Format: int64
+             * @description seconds since the oldest overdue job was due or began to run; 0 if none is overdue
+             * @example 0
+             */
+            oldest_seconds: number;
+        };
+        /** @description The database. */
+        DatabaseHealthResponse: {
+            /**
+             * @description `warning` at 80% of the connections, `critical` at 95%
+             * @example ok
+             */
+            state: components["schemas"]["HealthState"];
+            /**
+             * Format: int64
+             * @description size of the database in bytes
+             * @example 1073741824
+             */
+            size_bytes: number;
+            /**
+             * Format: int64
+             * @description open connections to the server, of all databases
+             * @example 12
+             */
+            connections: number;
+            /**
+             * Format: int64
+             * @description connections that the server allows
+             * @example 100
+             */
+            connections_max: number;
+        };
+        /** @description The disk of the embedded database. */
+        DiskHealthResponse: {
+            /**
+             * @description `warning` below 10% or 1 GiB, `critical` below 2% or 256 MiB of free space
+             * @example ok
+             */
+            state: components["schemas"]["HealthState"];
+            /**
+             * Format: int64
+             * @description free space in bytes
+             * @example 53687091200
+             */
+            free_bytes: number;
+            /**
+             * Format: int64
+             * @description total space in bytes
+             * @example 107374182400
+             */
+            total_bytes: number;
+        };
+        /** @description The mail queue. */
+        MailHealthResponse: {
+            /**
+             * @description `critical`: the mail server cannot be used; `warning`: mails fail
+             * @example ok
+             */
+            state: components["schemas"]["HealthState"];
+            /**
+             * Format: int64
+             * @description number of mails that wait for their first or next attempt
+             * @example 3
+             */
+            waiting: number;
+            /**
+             * Format: int64
+             * @description of these, mails that failed twice or got a 5xx response
+             * @example 1
+             */
+            failing: number;
+            /**
+             * Format: int64
+             * @description mails whose last attempt failed
+             * @example 0
+             */
+            failed: number;
+            /**
+             * Format: int64
+             * @description seconds since the oldest waiting mail was requested; 0 if none waits
+             * @example 12
+             */
+            oldest_seconds: number;
+        };
+        /** @description The webhooks of all users. */
+        WebhooksHealthResponse: {
+            /**
+             * @description `critical`: the service disabled a webhook; `warning`: a webhook fails or is late by 10 min
+             * @example ok
+             */
+            state: components["schemas"]["HealthState"];
+            /**
+             * Format: int64
+             * @description number of webhooks that the service disabled
+             * @example 0
+             */
+            disabled: number;
+            /**
+             * Format: int64
+             * @description number of webhooks that fail
+             * @example 0
+             */
+            failing: number;
+            /**
+             * Format: int64
+             * @description seconds since the oldest change that an enabled webhook has not sent; 0 if all are sent
+             * @example 0
+             */
+            behind_seconds: number;
+        };
+        /** @description State of the parts of the service, at most a minute old. */
+        ServiceHealthResponse: {
+            /** @description jobs in the background */
+            jobs: components["schemas"]["JobsHealthResponse"];
+            /** @description database */
+            database: components["schemas"]["DatabaseHealthResponse"];
+            /** @description disk; absent unless the service runs the embedded database */
+            disk?: components["schemas"]["DiskHealthResponse"];
+            /** @description mail; requires `mail:manage` */
+            mail?: components["schemas"]["MailHealthResponse"];
+            /** @description webhooks; requires `webhook:manage` */
+            webhooks?: components["schemas"]["WebhooksHealthResponse"];
         };
         /** @description Figures of the start page, within the scope of the caller. */
         OverviewResponse: {
@@ -5697,6 +5840,8 @@ export interface components {
             operations_running: number;
             /** @description what needs attention, as far as the caller may see it; a count may be 0 */
             attention: components["schemas"]["AttentionResponse"][];
+            /** @description state of the parts of the service; absent for callers with a scope */
+            health?: components["schemas"]["ServiceHealthResponse"];
         };
         /** @description URLs for clients and operators. */
         ServiceLinks: {
@@ -5831,6 +5976,11 @@ export interface components {
              */
             last_error: string | null;
             /**
+             * @description true if at least two attempts failed, or if the mail server rejected the mail for good (5xx)
+             * @example true
+             */
+            failing: boolean;
+            /**
              * Format: date-time
              * @description when the mail was requested
              * @example 2026-11-20T13:00:00.000Z
@@ -5936,7 +6086,7 @@ export interface components {
          * @example users_locked
          * @enum {string}
          */
-        AttentionKind: "users_locked" | "users_must_enroll" | "api_keys_expiring" | "mails_failed";
+        AttentionKind: "users_locked" | "users_must_enroll" | "api_keys_expiring" | "mails_failed" | "mails_failing" | "webhooks_disabled" | "webhooks_failing";
         /**
          * @description Sort field of the list.
          * @default carrier_id
@@ -6021,6 +6171,12 @@ export interface components {
          * @enum {string}
          */
         FactorsDecision: "keep" | "remove_all";
+        /**
+         * @description State of a part of the service, the best first.
+         * @example ok
+         * @enum {string}
+         */
+        HealthState: "ok" | "warning" | "critical";
         /**
          * @description Whether API keys are kept.
          * @example keep
@@ -16373,6 +16529,28 @@ export interface operations {
                  */
                 state_in?: components["schemas"]["WebhookState"][];
                 /**
+                 * @description Why the webhook is disabled; `requested`: by a user: equals
+                 * @example requested
+                 */
+                disabled_reason?: components["schemas"]["WebhookDisabledReason"];
+                /**
+                 * @description Why the webhook is disabled; `requested`: by a user: does not equal; matches null too
+                 * @example requested
+                 */
+                disabled_reason_ne?: components["schemas"]["WebhookDisabledReason"];
+                /**
+                 * @description Why the webhook is disabled; `requested`: by a user: is one of up to 500 different values, separated by commas
+                 * @example [
+                 *       "requested"
+                 *     ]
+                 */
+                disabled_reason_in?: components["schemas"]["WebhookDisabledReason"][];
+                /**
+                 * @description Why the webhook is disabled; `requested`: by a user: has no value
+                 * @example true
+                 */
+                disabled_reason_isnull?: boolean;
+                /**
                  * @description Time of creation: equals
                  * @example 2026-11-20T13:00:00.000Z
                  */
@@ -17545,6 +17723,23 @@ export interface operations {
                  *     ]
                  */
                 state_in?: components["schemas"]["MailState"][];
+                /**
+                 * @description Failed at least twice, or got a 5xx response of the mail server: equals
+                 * @example true
+                 */
+                failing?: boolean;
+                /**
+                 * @description Failed at least twice, or got a 5xx response of the mail server: does not equal; matches null too
+                 * @example true
+                 */
+                failing_ne?: boolean;
+                /**
+                 * @description Failed at least twice, or got a 5xx response of the mail server: is one of up to 500 different values, separated by commas
+                 * @example [
+                 *       true
+                 *     ]
+                 */
+                failing_in?: boolean[];
                 /**
                  * @description Id of the user who receives the mail: equals
                  * @example 0192f0c1-8a4e-7c3b-9d52-1f6a7b8c9d0e

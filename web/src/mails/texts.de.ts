@@ -10,6 +10,7 @@ export const mailsTexts: typeof en = {
     mail_id: 'E-Mail-ID',
     kind: 'E-Mail',
     state: 'Status',
+    failing: 'Schlägt wiederholt fehl',
     user_id: 'Benutzer',
     carrier_id: 'Carrier',
     recipient: 'Empfänger',

@@ -8,6 +8,7 @@ export const mailsTexts = {
     mail_id: 'E-mail ID',
     kind: 'E-mail',
     state: 'Status',
+    failing: 'Fails repeatedly',
     user_id: 'User',
     carrier_id: 'Carrier',
     recipient: 'Recipient',
