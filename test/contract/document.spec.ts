@@ -449,7 +449,9 @@ describe('the error codes', () => {
    * Codes that no operation returns: a method without an operation is not in the document, and an
    * operation in the background has its reason as `error_code`.
    */
-  const ofNoOperation = ['operation.too_slow', 'request.method_not_allowed'];
+  const ofNoOperation = [
+    ...['operation.too_slow', 'request.method_not_allowed', 'user.has_logged_in', 'user.not_invited'],
+  ];
   /** Failures of the console without a response of the API. */
   const ofConsole = ['network.unreachable', 'network.unexpected_response', 'passkey.not_used'];
 

@@ -539,7 +539,7 @@ export interface paths {
         put?: never;
         /**
          * Undo an operation
-         * @description Restores every user whose `version` has not changed since the operation. Possible for 30 days. Other users are skipped, with the reason. Users that an undo skipped, or did not reach because it was canceled or failed, can be restored by another undo. Changes and deletions can be undone, including those of a canceled operation; imports and undos cannot. Ended sessions stay ended. Permissions, scope and grants at the time of the undo apply. The response is the operation that does the undo. With up to 10,000 users, it has already ended.
+         * @description Restores every user whose `version` has not changed since the operation. Possible for 30 days. Other users are skipped, with the reason. The undo of an import, which requires `user:import` and `user:delete`, deletes the users that it created, as long as they are unchanged and have never logged in. Users that an undo skipped, or did not reach because it was canceled or failed, can be restored by another undo. Changes, deletions and imports can be undone, including those of a canceled operation; undos cannot. Ended sessions stay ended. Permissions, scope and grants at the time of the undo apply. The response is the operation that does the undo. With up to 10,000 users, it has already ended.
          *
          *     Permission: `any login`
          *
@@ -561,7 +561,7 @@ export interface paths {
         };
         /**
          * Export the users that match a filter
-         * @description Exports all users in the scope of the caller that match the filter, from one snapshot, in the order of their ids. The filters are those of `GET /user/list`, including `attributes.<key>`. An import accepts the columns of an export. CSV follows RFC 4180 with a header line. An empty cell is no value. `attributes` is JSON. Lists are plain text with `;` between the items; a list that is empty, or that a spreadsheet would change to a number or date, is JSON. A cell that a spreadsheet would run as a formula (`= + - @`, tab or line break, also after apostrophes) gets one more apostrophe, which an import removes. The same applies to each part of a cell after `;`, tab or line break, where spreadsheets of some languages split cells; in `attributes`, the `;` becomes `\u003b`. A carrier, or a System User with their API keys, has one export at a time; a second export returns 429. A client that reads nothing for 30 seconds, or less than 16 KiB per second for long, is disconnected. The audit log records each export. If an export fails midway, the connection closes before the end of the body.
+         * @description Exports all users in the scope of the caller that match the filter, from one snapshot, in the order of their ids. The filters are those of `GET /user/list`, including `attributes.<key>`. An import accepts the columns of an export, with any delimiter and with or without a byte order mark. CSV follows RFC 4180 with a header line. An empty cell is no value. `attributes` is JSON. Lists are plain text with `;` between the items; a list that is empty, or that a spreadsheet would change to a number or date, is JSON. A cell that a spreadsheet would run as a formula (`= + - @`, tab or line break, also after apostrophes) gets one more apostrophe, which an import removes. The same applies to each part of a cell after `;`, tab or line break, where spreadsheets of some languages split cells; in `attributes`, the `;` becomes `\u003b`. A carrier, or a System User with their API keys, has one export at a time; a second export returns 429. A client that reads nothing for 30 seconds, or less than 16 KiB per second for long, is disconnected. The audit log records each export. If an export fails midway, the connection closes before the end of the body.
          *
          *     Permission: `user:export`
          *
@@ -3266,6 +3266,18 @@ export interface components {
             /** @description the first 20 users that would change, as they are now; only their ids without `user:read` */
             sample: components["schemas"]["PreviewedUserResponse"][];
             /**
+             * Format: int64
+             * @description with `invite`: mails that will be sent
+             * @example 110
+             */
+            mails: number;
+            /**
+             * Format: int64
+             * @description with `invite`: estimated seconds until the last mail is sent, after the mails that wait already and at the pace of the mails that this instance has sent; a retry takes longer
+             * @example 37
+             */
+            mails_seconds: number;
+            /**
              * @description repeat the request with this token instead of `dry_run` to change exactly the previewed users; if other users match by then, the request fails; valid once
              * @example eyJjIjoiMDE5MmYwYzMifQ.kV7d2RZs
              */
@@ -3484,6 +3496,11 @@ export interface components {
              * @example true
              */
             secure?: boolean;
+            /**
+             * @description true mails a new invitation to the users who are `invited`, and skips all others. Cannot be combined with other fields, and cannot be undone
+             * @example true
+             */
+            invite?: boolean;
         };
         /** @description One-time link to an export. */
         ExportLinkResponse: {
@@ -3524,6 +3541,18 @@ export interface components {
              * @example 9
              */
             unchanged: number;
+            /**
+             * Format: int64
+             * @description number of new users without a password: the import mails them invitations with `invite=true`
+             * @example 100
+             */
+            mails: number;
+            /**
+             * Format: int64
+             * @description estimated seconds until the last of these mails is sent, after the mails that wait already and at the pace of the mails that this instance has sent; a retry takes longer
+             * @example 34
+             */
+            mails_seconds: number;
             /**
              * Format: int64
              * @description number of rows that would fail
@@ -6599,6 +6628,13 @@ export interface components {
          */
         CountRelation: "eq" | "approx";
         /**
+         * @description Character between the cells of a CSV file.
+         * @default comma
+         * @example comma
+         * @enum {string}
+         */
+        CsvDelimiter: "comma" | "semicolon" | "tab";
+        /**
          * @description Sort field of the list.
          * @default created_at
          * @example created_at
@@ -6612,6 +6648,12 @@ export interface components {
          * @enum {string}
          */
         EventSort: "occurred_at";
+        /**
+         * @description Names of the columns of an export.
+         * @example user_id
+         * @enum {string}
+         */
+        ExportColumn: "user_id" | "user_type" | "name" | "email" | "email_verified_at" | "first_name" | "last_name" | "phone" | "job_title" | "department" | "locale" | "timezone" | "carrier_id" | "carrier_scope" | "roles" | "status" | "allowed_ips" | "attributes" | "must_change_password" | "created_at" | "last_login_at" | "last_login_ip" | "last_seen_at" | "password_changed_at";
         /**
          * @description Format of an export.
          * @default csv
@@ -9297,6 +9339,23 @@ export interface components {
          * @example csv
          */
         Format: components["schemas"]["ExportFormat"];
+        /**
+         * @description Columns of the file, in this order; all by default
+         * @example [
+         *       "user_id"
+         *     ]
+         */
+        ColumnIn: components["schemas"]["ExportColumn"][];
+        /**
+         * @description Character between the cells of a CSV file. Spreadsheets in German expect `semicolon`
+         * @example comma
+         */
+        Delimiter: components["schemas"]["CsvDelimiter"];
+        /**
+         * @description `true`: begins a CSV file with a byte order mark, so that Excel reads it as UTF-8
+         * @example true
+         */
+        Bom: boolean;
         /**
          * @description `true`: includes `password_hash`, except of users that the caller may not change; requires `user:purge` and `format=ndjson`
          * @example true
@@ -13404,6 +13463,23 @@ export interface operations {
                  */
                 format?: components["parameters"]["Format"];
                 /**
+                 * @description Columns of the file, in this order; all by default
+                 * @example [
+                 *       "user_id"
+                 *     ]
+                 */
+                column_in?: components["parameters"]["ColumnIn"];
+                /**
+                 * @description Character between the cells of a CSV file. Spreadsheets in German expect `semicolon`
+                 * @example comma
+                 */
+                delimiter?: components["parameters"]["Delimiter"];
+                /**
+                 * @description `true`: begins a CSV file with a byte order mark, so that Excel reads it as UTF-8
+                 * @example true
+                 */
+                bom?: components["parameters"]["Bom"];
+                /**
                  * @description `true`: includes `password_hash`, except of users that the caller may not change; requires `user:purge` and `format=ndjson`
                  * @example true
                  */
@@ -14096,6 +14172,23 @@ export interface operations {
                  * @example csv
                  */
                 format?: components["parameters"]["Format"];
+                /**
+                 * @description Columns of the file, in this order; all by default
+                 * @example [
+                 *       "user_id"
+                 *     ]
+                 */
+                column_in?: components["parameters"]["ColumnIn"];
+                /**
+                 * @description Character between the cells of a CSV file. Spreadsheets in German expect `semicolon`
+                 * @example comma
+                 */
+                delimiter?: components["parameters"]["Delimiter"];
+                /**
+                 * @description `true`: begins a CSV file with a byte order mark, so that Excel reads it as UTF-8
+                 * @example true
+                 */
+                bom?: components["parameters"]["Bom"];
                 /**
                  * @description `true`: includes `password_hash`, except of users that the caller may not change; requires `user:purge` and `format=ndjson`
                  * @example true
