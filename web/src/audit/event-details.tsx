@@ -4,7 +4,7 @@ import { Link } from 'react-router';
 import { CopyIcon } from '../components/copy-button';
 import { Facts } from '../components/facts';
 import { exactTime } from '../components/time-text';
-import { operationPermissions } from '../operations/permissions';
+import { operationPermissions } from '../pages';
 import { useMe } from '../session/use-me';
 import { useLanguage, useTexts } from '../texts/language';
 import { useShellTexts } from '../texts/use-shell-texts';

@@ -2,7 +2,7 @@ import { Anchor, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
 import type { Schema } from '../api/client';
-import { operationPermissions } from '../operations/permissions';
+import { operationPermissions } from '../pages';
 import { own } from '../own';
 import { rolePath } from '../roles/role-links';
 import { useMe } from '../session/use-me';
@@ -107,7 +107,7 @@ interface KindLinkProps {
   id: string;
   to: string;
   /** permissions of which the user needs at least one */
-  needs: string[];
+  needs: readonly string[];
   /** whether to show the whole id, because it is a name */
   whole?: boolean;
 }

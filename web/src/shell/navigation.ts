@@ -13,7 +13,6 @@ import {
   IconWebhook,
 } from '@tabler/icons-react';
 import type { ComponentType } from 'react';
-import { operationPermissions } from '../operations/permissions';
 import type { shellTexts } from '../texts/shell.en';
 
 /** A page in the navigation. */
@@ -23,8 +22,8 @@ export interface NavigationItem {
   /** key of the name in the texts of the navigation */
   text: keyof (typeof shellTexts)['navigation'];
   icon: ComponentType<IconProps>;
-  /** permissions of which the user needs at least one */
-  permissions?: string[];
+  /** permissions that the user needs at least one of, if they differ from those of the page */
+  permissions?: readonly string[];
   /** permission that hides the page here, because another page links to it */
   hiddenWith?: string;
 }
@@ -32,19 +31,18 @@ export interface NavigationItem {
 /** All pages of the navigation, in their order. */
 export const navigationItems: NavigationItem[] = [
   { to: '/', text: 'overview', icon: IconLayoutDashboard, permissions: ['user:read'] },
-  { to: '/users', text: 'users', icon: IconUsers, permissions: ['user:read'] },
-  { to: '/users/import', text: 'import', icon: IconUpload, permissions: ['user:import'], hiddenWith: 'user:read' },
+  { to: '/users', text: 'users', icon: IconUsers },
+  { to: '/users/import', text: 'import', icon: IconUpload, hiddenWith: 'user:read' },
   {
     to: '/operations',
     text: 'operations',
     icon: IconListCheck,
-    permissions: operationPermissions,
   },
   { to: '/sessions', text: 'sessions', icon: IconDeviceDesktop },
-  { to: '/audit', text: 'audit', icon: IconHistory, permissions: ['audit:read'] },
-  { to: '/mails', text: 'mails', icon: IconMail, permissions: ['mail:manage'] },
-  { to: '/roles', text: 'roles', icon: IconShieldLock, permissions: ['role:read'] },
-  { to: '/api-keys', text: 'apiKeys', icon: IconKey, permissions: ['key:manage'] },
-  { to: '/webhooks', text: 'webhooks', icon: IconWebhook, permissions: ['webhook:manage'] },
+  { to: '/audit', text: 'audit', icon: IconHistory },
+  { to: '/mails', text: 'mails', icon: IconMail },
+  { to: '/roles', text: 'roles', icon: IconShieldLock },
+  { to: '/api-keys', text: 'apiKeys', icon: IconKey },
+  { to: '/webhooks', text: 'webhooks', icon: IconWebhook },
   { to: '/account', text: 'account', icon: IconUserCircle },
 ];
