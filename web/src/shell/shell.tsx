@@ -11,6 +11,7 @@ import { IdleWarning } from '../session/idle-warning';
 import { LoginAgainDialog } from '../session/login-again-dialog';
 import { useSession } from '../session/session-store';
 import { useShellTexts } from '../texts/use-shell-texts';
+import { ConnectionNotice, LoadingBar } from './connection-notice';
 import { FrameSkeleton, headerSize, navigationSize } from './frame-skeleton';
 import { Palette } from './palette';
 import { SearchButton } from './search-button';
@@ -55,6 +56,7 @@ function Frame(): ReactNode {
   useHotkeys([['Escape', drawer.close]]);
   return (
     <AppShell header={headerSize} navbar={{ ...navigationSize, collapsed: { mobile: !isOpen } }} padding="md">
+      <LoadingBar />
       <a className={classes.skip} href="#content" onClick={focusContent}>
         {navigation.skip}
       </a>
@@ -99,6 +101,7 @@ function Frame(): ReactNode {
         </ScrollArea>
       </AppShell.Navbar>
       <AppShell.Main id="content" tabIndex={-1} className={classes.main}>
+        <ConnectionNotice />
         <Boundary key={pathname} isInFrame>
           <Suspense fallback={<PageSkeleton />}>
             <Outlet />
