@@ -111,6 +111,10 @@ export const shellTexts: typeof en = {
     stay: 'Angemeldet bleiben',
     leave: 'Abmelden',
   },
+  outage: {
+    title: 'Warten auf den Dienst',
+    text: 'Die Verbindung ist unterbrochen. Ihre Eingaben bleiben erhalten. Es geht weiter, sobald der Dienst antwortet.',
+  },
   update: {
     title: 'Eine neue Version ist verfügbar',
     text:

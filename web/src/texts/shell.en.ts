@@ -105,6 +105,10 @@ export const shellTexts = {
     stay: 'Stay logged in',
     leave: 'Log out',
   },
+  outage: {
+    title: 'Waiting for the service',
+    text: 'The connection is interrupted. Your input is kept, and the page continues when the service responds.',
+  },
   update: {
     title: 'A new version is available',
     text: 'This page is from an older version. Reload it to continue. Changes that you did not save are lost.',
