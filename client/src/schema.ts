@@ -51,6 +51,8 @@ export interface paths {
          *     - `key.resumed`: A suspended API key was resumed.
          *     - `key.rotated`: The secret of an API key was replaced.
          *     - `key.revoked`: An API key was revoked.
+         *     - `address_block.created`: A network was blocked from logging in and resetting passwords.
+         *     - `address_block.removed`: The block of a network was removed.
          *     - `webhook.created`: A webhook was created.
          *     - `webhook.changed`: The settings of a webhook changed.
          *     - `webhook.deleted`: A webhook was deleted.
@@ -353,6 +355,76 @@ export interface paths {
          *     Permission: `key:manage`
          */
         delete: operations["revokeApiKey"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/address-block/create": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Block a network
+         * @description Until `expires_at`, every route that logs in or resets a password responds to addresses in the network with 429 `auth.too_many_attempts`, whatever the credentials. The address of a user behind a portal is `X-User-Address`. Requests with a valid token, and refreshes, still work: sessions do not end. Takes effect on the next request, on other instances within milliseconds. If several blocks contain an address, the last end applies.
+         *
+         *     Permission: `address_block:manage`
+         *
+         *     Requires a fresh authentication.
+         */
+        post: operations["createAddressBlock"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/address-block/list": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List address blocks
+         * @description Returns the blocks that have not expired.
+         *
+         *     Permission: `address_block:manage`
+         */
+        get: operations["listAddressBlocks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/address-block/{address_block_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove an address block
+         * @description The network can log in again, unless another block contains it.
+         *
+         *     Permission: `address_block:manage`
+         *
+         *     Requires a fresh authentication.
+         */
+        delete: operations["deleteAddressBlock"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1751,11 +1823,33 @@ export interface paths {
         };
         /**
          * Get the overview
-         * @description Returns the figures of the start page: users by status, live sessions, logins of the last 24 hours, running operations and what needs attention, within the carriers of the caller. A job counts users, sessions, logins and failed mails every minute, or less often if a count takes longer than 600 ms. `as_of` is the time of the last count, and `age_seconds` its age. Expiring API keys require `key:manage`, and failed mails `mail:manage`.
+         * @description Returns the figures of the start page: users by status, live sessions, logins of the last 24 hours, running operations and what needs attention, within the carriers of the caller. A job counts users, sessions, logins and failed mails every minute, or less often if a count takes longer than 600 ms. `as_of` is the time of the last count, and `age_seconds` its age. Expiring API keys require `key:manage`, failed mails `mail:manage`, and an attack `audit:read`: more rejected logins in the last hour than 30 and than three times the usual number.
          *
          *     Permission: `user:read`
          */
         get: operations["getOverview"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/stats/attacks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the attacks of the last 24 hours
+         * @description Counts the rejected logins (`login.failed`) of the last 24 hours by network and by user. The result is at most 10 seconds old. Callers with a scope get only the rejected logins of users within the scope, and no blocks. A login with an unknown name belongs to no user, so only callers without a scope see it.
+         *
+         *     Permission: `audit:read`
+         */
+        get: operations["getAttacks"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2620,6 +2714,86 @@ export interface components {
              */
             expires_at?: string;
         };
+        /** @description An address block. */
+        AddressBlockResponse: {
+            /**
+             * Format: uuid
+             * @description UUIDv7
+             * @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2
+             */
+            address_block_id: string;
+            /**
+             * @description CIDR
+             * @example 203.0.113.0/24
+             */
+            network: string;
+            /**
+             * @description why the network is blocked
+             * @example Password spraying
+             */
+            reason: string | null;
+            /**
+             * Format: date-time
+             * @description time of creation, RFC 3339 in UTC
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            created_at: string;
+            /**
+             * Format: uuid
+             * @description user or API key that created the block
+             * @example 0192f0a7-11c2-7d4e-8b6f-2a3c4d5e6f70
+             */
+            created_by: string;
+            /**
+             * Format: date-time
+             * @description end of the block
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            expires_at: string;
+        };
+        /** @description A new address block. */
+        CreateAddressBlockRequest: {
+            /**
+             * @description IP address or CIDR; at most a /8 of IPv4 or a /32 of IPv6
+             * @example 203.0.113.0/24
+             */
+            network: string;
+            /**
+             * @description why the network is blocked, for other operators; up to 200 characters
+             * @example Password spraying
+             */
+            reason?: string | null;
+            /**
+             * Format: date-time
+             * @description end of the block, RFC 3339; in the future, at most 30 days ahead
+             * @example 2026-11-21T13:00:00Z
+             */
+            expires_at: string;
+        };
+        /** @description A page of address blocks. */
+        AddressBlockListResponse: {
+            /** @description newest first unless sorted otherwise */
+            items: components["schemas"]["AddressBlockResponse"][];
+            /**
+             * Format: int64
+             * @description requested number of rows
+             * @example 50
+             */
+            per_page: number;
+            /**
+             * Format: int64
+             * @description number of the page, only for requests with `page`
+             * @example 1
+             */
+            page?: number;
+            /**
+             * @description value of `cursor` for the next page; null on the last page
+             * @example eyJzIjoiY3JlYXRlZF9hdCJ9.mZ4kTq1v
+             */
+            next_cursor: string | null;
+            /** @description number of rows that match the filter; null with `count=none` */
+            total: components["schemas"]["PageTotalResponse"] | null;
+        };
         /** @description One invalid field or parameter, or a missing permission. */
         FieldErrorResponse: {
             /**
@@ -3378,7 +3552,7 @@ export interface components {
             line: number;
             /**
              * @description code of the first error
-             * @example access.protected_user
+             * @example Password spraying
              */
             reason: string;
             /** @description all errors of the row */
@@ -5168,10 +5342,21 @@ export interface components {
              */
             addresses?: string[];
             /**
-             * @description address of the last rejected login
+             * @description address of the last rejected login, or the blocked address
              * @example 203.0.113.7
              */
             ip?: string;
+            /**
+             * @description blocked network that contains the address
+             * @example 203.0.113.0/24
+             */
+            network?: string;
+            /**
+             * Format: uuid
+             * @description address block of the network
+             * @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2
+             */
+            address_block_id?: string;
             /**
              * @description networks from which the user may log in
              * @example [
@@ -5842,7 +6027,7 @@ export interface components {
             kind: components["schemas"]["AttentionKind"];
             /**
              * Format: int64
-             * @description number of users, API keys or mails
+             * @description number of users, API keys, mails or rejected logins
              * @example 12
              */
             count: number;
@@ -5893,6 +6078,95 @@ export interface components {
             operations_running: number;
             /** @description what needs attention, as far as the caller may see it; a count may be 0 */
             attention: components["schemas"]["AttentionResponse"][];
+        };
+        /** @description A network with rejected logins. */
+        AttackingNetworkResponse: {
+            /**
+             * @description CIDR: a /24 of IPv4 or a /64 of IPv6
+             * @example 203.0.113.0/24
+             */
+            network: string;
+            /**
+             * Format: int64
+             * @description number of rejected logins
+             * @example 412
+             */
+            refused: number;
+            /**
+             * Format: int64
+             * @description number of different logins that were tried, known or not
+             * @example 96
+             */
+            logins_tried: number;
+            /**
+             * Format: date-time
+             * @description time of the first rejected login
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            first_at: string;
+            /**
+             * Format: date-time
+             * @description time of the last rejected login
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            last_at: string;
+            /**
+             * Format: date-time
+             * @description end of the block of the whole network; only for callers without a scope
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            blocked_until?: string;
+        };
+        /** @description A user with rejected logins. */
+        AttackedUserResponse: {
+            /**
+             * Format: uuid
+             * @description id of the user
+             * @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2
+             */
+            user_id: string;
+            /**
+             * @description login name
+             * @example ada
+             */
+            name: string;
+            /**
+             * Format: int64
+             * @description number of rejected logins
+             * @example 14
+             */
+            refused: number;
+            /**
+             * Format: int64
+             * @description number of networks that the logins came from
+             * @example 9
+             */
+            networks: number;
+            /**
+             * Format: date-time
+             * @description time of the last rejected login
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            last_at: string;
+        };
+        /** @description Rejected logins of the last 24 hours, within the scope of the caller. */
+        AttacksResponse: {
+            /** @description networks with the most rejected logins first; at most 100 */
+            networks: components["schemas"]["AttackingNetworkResponse"][];
+            /** @description users with the most rejected logins first; at most 100 */
+            users: components["schemas"]["AttackedUserResponse"][];
+            /**
+             * Format: int64
+             * @description number of rejected logins within the last hour
+             * @example 380
+             */
+            refused_last_hour: number;
+            /**
+             * Format: int64
+             * @description median of the rejected logins at this hour of the last 7 days
+             * @example 4
+             */
+            usual_for_the_hour: number;
         };
         /** @description URLs for clients and operators. */
         ServiceLinks: {
@@ -6084,13 +6358,20 @@ export interface components {
          * @example created_at
          * @enum {string}
          */
+        AddressBlockSort: "created_at" | "expires_at" | (string & {});
+        /**
+         * @description Sort field of the list.
+         * @default created_at
+         * @example created_at
+         * @enum {string}
+         */
         ApiKeySort: "created_at" | "name" | "expires_at" | "last_used_at" | (string & {});
         /**
          * @description What needs attention.
          * @example users_locked
          * @enum {string}
          */
-        AttentionKind: "users_locked" | "users_must_enroll" | "api_keys_expiring" | "mails_failed" | (string & {});
+        AttentionKind: "users_locked" | "users_must_enroll" | "api_keys_expiring" | "mails_failed" | "attack" | (string & {});
         /**
          * @description Sort field of the list.
          * @default carrier_id
@@ -9272,6 +9553,236 @@ export interface operations {
         requestBody?: never;
         responses: {
             /** @description The key is revoked */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    createAddressBlock: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "network": "203.0.113.0/24",
+                 *       "expires_at": "2026-11-21T13:00:00Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CreateAddressBlockRequest"];
+            };
+        };
+        responses: {
+            /** @description The block */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AddressBlockResponse"];
+                };
+            };
+        };
+    };
+    listAddressBlocks: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Sort field; nulls last, the id breaks ties
+                 * @example created_at
+                 */
+                order_by?: components["schemas"]["AddressBlockSort"];
+                /**
+                 * @description Direction of the sort
+                 * @example desc
+                 */
+                order_dir?: components["parameters"]["OrderDir"];
+                /**
+                 * @description Rows per page
+                 * @example 50
+                 */
+                per_page?: components["parameters"]["PerPage"];
+                /**
+                 * @description Number of the page, from 1. `page` × `per_page` is at most 100,000. Cannot be combined with `cursor`
+                 * @example 1
+                 */
+                page?: components["parameters"]["Page"];
+                /**
+                 * @description `next_cursor` of the previous page; valid for the same caller, filter and sort
+                 * @example eyJzIjoiY3JlYXRlZF9hdCJ9.mZ4kTq1v
+                 */
+                cursor?: components["parameters"]["Cursor"];
+                /**
+                 * @description `estimated` counts up to 10,000 rows and estimates larger totals; `exact` counts all rows; `none` leaves `total` null
+                 * @example estimated
+                 */
+                count?: components["parameters"]["Count"];
+                /**
+                 * @description Id of the block: equals
+                 * @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2
+                 */
+                address_block_id?: string;
+                /**
+                 * @description Id of the block: does not equal; matches null too
+                 * @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2
+                 */
+                address_block_id_ne?: string;
+                /**
+                 * @description Id of the block: is one of up to 500 different values, separated by commas
+                 * @example [
+                 *       "0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2"
+                 *     ]
+                 */
+                address_block_id_in?: string[];
+                /**
+                 * @description Blocked network (the blocks within an address or CIDR): equals
+                 * @example 203.0.113.0/24
+                 */
+                network?: string;
+                /**
+                 * @description Blocked network (the blocks within an address or CIDR): does not equal; matches null too
+                 * @example 203.0.113.0/24
+                 */
+                network_ne?: string;
+                /**
+                 * @description Blocked network (the blocks within an address or CIDR): is one of up to 500 different values, separated by commas
+                 * @example [
+                 *       "203.0.113.0/24"
+                 *     ]
+                 */
+                network_in?: string[];
+                /**
+                 * @description Time of creation: equals
+                 * @example 2026-11-20T13:00:00.000Z
+                 */
+                created_at?: string;
+                /**
+                 * @description Time of creation: does not equal; matches null too
+                 * @example 2026-11-20T13:00:00.000Z
+                 */
+                created_at_ne?: string;
+                /**
+                 * @description Time of creation: is one of up to 500 different values, separated by commas
+                 * @example [
+                 *       "2026-11-20T13:00:00.000Z"
+                 *     ]
+                 */
+                created_at_in?: string[];
+                /**
+                 * @description Time of creation: is after
+                 * @example 2026-11-20T13:00:00.000Z
+                 */
+                created_at_gt?: string;
+                /**
+                 * @description Time of creation: is at or after
+                 * @example 2026-11-20T13:00:00.000Z
+                 */
+                created_at_gte?: string;
+                /**
+                 * @description Time of creation: is before
+                 * @example 2026-11-20T13:00:00.000Z
+                 */
+                created_at_lt?: string;
+                /**
+                 * @description Time of creation: is at or before
+                 * @example 2026-11-20T13:00:00.000Z
+                 */
+                created_at_lte?: string;
+                /**
+                 * @description User or API key that created the block: equals
+                 * @example 0192f0a7-11c2-7d4e-8b6f-2a3c4d5e6f70
+                 */
+                created_by?: string;
+                /**
+                 * @description User or API key that created the block: does not equal; matches null too
+                 * @example 0192f0a7-11c2-7d4e-8b6f-2a3c4d5e6f70
+                 */
+                created_by_ne?: string;
+                /**
+                 * @description User or API key that created the block: is one of up to 500 different values, separated by commas
+                 * @example [
+                 *       "0192f0a7-11c2-7d4e-8b6f-2a3c4d5e6f70"
+                 *     ]
+                 */
+                created_by_in?: string[];
+                /**
+                 * @description End of the block: equals
+                 * @example 2026-11-20T13:00:00.000Z
+                 */
+                expires_at?: string;
+                /**
+                 * @description End of the block: does not equal; matches null too
+                 * @example 2026-11-20T13:00:00.000Z
+                 */
+                expires_at_ne?: string;
+                /**
+                 * @description End of the block: is one of up to 500 different values, separated by commas
+                 * @example [
+                 *       "2026-11-20T13:00:00.000Z"
+                 *     ]
+                 */
+                expires_at_in?: string[];
+                /**
+                 * @description End of the block: is after
+                 * @example 2026-11-20T13:00:00.000Z
+                 */
+                expires_at_gt?: string;
+                /**
+                 * @description End of the block: is at or after
+                 * @example 2026-11-20T13:00:00.000Z
+                 */
+                expires_at_gte?: string;
+                /**
+                 * @description End of the block: is before
+                 * @example 2026-11-20T13:00:00.000Z
+                 */
+                expires_at_lt?: string;
+                /**
+                 * @description End of the block: is at or before
+                 * @example 2026-11-20T13:00:00.000Z
+                 */
+                expires_at_lte?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of blocks */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AddressBlockListResponse"];
+                };
+            };
+        };
+    };
+    deleteAddressBlock: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the address block, a UUID. Other text returns 404.
+                 * @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2
+                 */
+                address_block_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The block is removed */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -15346,6 +15857,26 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["OverviewResponse"];
+                };
+            };
+        };
+    };
+    getAttacks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Networks and users, and the rate of rejected logins */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AttacksResponse"];
                 };
             };
         };

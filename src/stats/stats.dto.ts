@@ -8,6 +8,7 @@ const attentionKinds = namedEnum('AttentionKind', [
   'users_must_enroll',
   'api_keys_expiring',
   'mails_failed',
+  'attack',
 ]);
 
 /** Number of users of a type and status. */
@@ -34,7 +35,7 @@ export class LoginHourResponse {
 export class AttentionResponse {
   /** kind of the items */
   @ApiProperty({ enum: attentionKinds }) kind!: (typeof attentionKinds)[number];
-  /** number of users, API keys or mails */
+  /** number of users, API keys, mails or rejected logins */
   count!: number;
   /** path of the list that shows the items @example /user/list */
   list!: string;

@@ -1,5 +1,7 @@
 import { Module } from '@nestjs/common';
 import { JobsModule } from '../platform/jobs/jobs.module';
+import { AttacksRepository } from './attacks.repository';
+import { AttacksService } from './attacks.service';
 import { StatsRepository } from './stats.repository';
 import { StatsService } from './stats.service';
 import { StatsController } from './stats.controller';
@@ -8,6 +10,6 @@ import { StatsController } from './stats.controller';
 @Module({
   imports: [JobsModule],
   controllers: [StatsController],
-  providers: [StatsService, StatsRepository],
+  providers: [AttacksService, AttacksRepository, StatsService, StatsRepository],
 })
 export class StatsModule {}

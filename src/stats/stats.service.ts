@@ -5,6 +5,7 @@ import { holds } from '../access/permissions';
 import type { Answered } from '../platform/times';
 import { JobsService } from '../platform/jobs/jobs.service';
 import { operationReader } from '../users/operations/operations.service';
+import { AttacksService } from './attacks.service';
 import { type CountAge, type LoginCount, type OverviewCount, StatsRepository } from './stats.repository';
 import type { AttentionResponse, OverviewResponse, UserCountResponse } from './stats.dto';
 
@@ -24,6 +25,7 @@ export class StatsService implements OnModuleInit {
   constructor(
     private readonly stats: StatsRepository,
     private readonly jobs: JobsService,
+    private readonly attacks: AttacksService,
   ) {}
 
   onModuleInit(): void {
@@ -85,6 +87,8 @@ export class StatsService implements OnModuleInit {
       const count = sumOf(counts, 'mails_failed');
       items.push({ kind: 'mails_failed', count, list: '/mail/list', filter: { state: 'failed' } });
     }
+    if (holds(actor.permissions, 'audit:read'))
+      items.push({ kind: 'attack', count: await this.attacks.countUnusual(actor), list: '/stats/attacks', filter: {} });
     return items;
   }
 }

@@ -11,7 +11,12 @@ import { overviewTexts as en } from './texts.en';
 type Attention = Schema<'AttentionResponse'>;
 
 /** Pages of the console by the list of the API that they show. */
-const pages: Record<string, string> = { '/user/list': '/users', '/auth/key/list': '/api-keys', '/mail/list': '/mails' };
+const pages: Record<string, string> = {
+  '/user/list': '/users',
+  '/auth/key/list': '/api-keys',
+  '/mail/list': '/mails',
+  '/stats/attacks': '/attacks',
+};
 
 /** Shows what needs attention. Each entry links to its list. */
 export function AttentionList({ items }: { items: Attention[] }): ReactNode {

@@ -14,6 +14,7 @@ export const overviewTexts: typeof en = {
       api_keys_expiring: (count, one) =>
         `${count} API-Schlüssel ${one ? 'läuft' : 'laufen'} in den nächsten 14 Tagen ab`,
       mails_failed: (count, one) => `${count} E-Mail${one ? ' konnte' : 's konnten'} nicht zugestellt werden`,
+      attack: (count) => `${count} abgewiesene Anmeldungen in der letzten Stunde, weit mehr als üblich`,
     },
   },
   users: {

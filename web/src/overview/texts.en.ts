@@ -12,6 +12,7 @@ export const overviewTexts = {
       api_keys_expiring: (count: string, one: boolean) =>
         `${count} ${one ? 'API key expires' : 'API keys expire'} within 14 days`,
       mails_failed: (count: string, one: boolean) => `${count} ${one ? 'e-mail' : 'e-mails'} could not be delivered`,
+      attack: (count: string) => `${count} refused logins in the last hour, far more than usual`,
     },
   },
   users: {

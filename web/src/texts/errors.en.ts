@@ -32,6 +32,10 @@ export const errorTexts: Record<string, string> = {
   'session.not_found': 'The session does not exist, or you may not see it.',
   'role.not_found': 'The role does not exist.',
   'operation.not_found': 'The operation does not exist, or you may not see it.',
+  'address_block.not_found': 'This block has ended or was removed.',
+  'address_block.own_address':
+    'The network contains your own address, a proxy of the service, or a portal. Block a smaller network.',
+  'address_block.too_many': 'There are 10,000 blocks. Remove some, or block a wider network.',
   'delivery.not_found': 'The webhook has no such delivery, or it is older than 7 days.',
   'webhook.disabled': 'The webhook is disabled. Enable it first.',
   'webhook.not_found': 'The webhook does not exist, or you may not see it.',
