@@ -5371,10 +5371,21 @@ export interface components {
              */
             addresses?: string[];
             /**
-             * @description address of the last rejected login
+             * @description address of the last rejected login, or the blocked address
              * @example 203.0.113.7
              */
             ip?: string;
+            /**
+             * @description blocked network that contains the address
+             * @example 203.0.113.0/24
+             */
+            network?: string;
+            /**
+             * Format: uuid
+             * @description address block of the network
+             * @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2
+             */
+            address_block_id?: string;
             /**
              * @description networks from which the user may log in
              * @example [

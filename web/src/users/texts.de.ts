@@ -136,6 +136,8 @@ export const usersTexts: typeof en = {
     confirming: (email) => `Ein Link zur Bestätigung von ${email} ist unterwegs.`,
     allow: (ip) => `${ip} erlauben`,
     allowed: (ip) => `Der Benutzer darf sich jetzt auch von ${ip} anmelden.`,
+    unblock: 'Sperre aufheben',
+    unblocked: (network) => `${network} ist nicht mehr gesperrt.`,
     mails: 'Letzte E-Mails',
     noMails: 'Keine E-Mail wartet auf den Versand, und kein zugesendeter Link ist offen.',
     answer: (text) => `Antwort des Mailservers: ${text}`,
@@ -154,6 +156,7 @@ export const usersTexts: typeof en = {
       password_voided: 'Gesichert',
       password_expired: 'Abgelaufen',
       address_not_allowed: 'Versucht',
+      address_blocked: 'Gesperrt',
       other: 'Seit',
     },
     causes: {
@@ -208,8 +211,8 @@ export const usersTexts: typeof en = {
           'Erlauben Sie die Adresse, wenn Sie ihr vertrauen.',
       ),
       address_blocked: cause(
-        'Die Adresse des Benutzers ist gesperrt',
-        ({ ip = '' }) => `Alle Anmeldungen von ${ip} werden abgelehnt.`,
+        'Eine Adresse des Benutzers ist gesperrt',
+        ({ ip = '', network = '' }) => `Anmeldungen von ${ip} werden abgelehnt, weil ${network} gesperrt ist.`,
       ),
       password_change_required: cause(
         'Das Passwort muss geändert werden',

@@ -127,6 +127,8 @@ export const usersTexts = {
     confirming: (email: string) => `A link to confirm ${email} is on its way.`,
     allow: (ip: string) => `Allow ${ip}`,
     allowed: (ip: string) => `The user may now log in from ${ip}.`,
+    unblock: 'Remove the block',
+    unblocked: (network: string) => `${network} is no longer blocked.`,
     mails: 'Last e-mails',
     noMails: 'No e-mail is waiting, and no mailed link is open.',
     answer: (text: string) => `Answer of the mail server: ${text}`,
@@ -145,6 +147,7 @@ export const usersTexts = {
       password_voided: 'Secured',
       password_expired: 'Expired',
       address_not_allowed: 'Tried',
+      address_blocked: 'Blocked',
       other: 'Since',
     },
     causes: {
@@ -192,8 +195,8 @@ export const usersTexts = {
           `The password was right. It came from ${ip}. Allowed: ${allowed_ips.join(', ')}. Allow it if you trust it.`,
       ),
       address_blocked: cause(
-        'The address of the user is blocked',
-        ({ ip = '' }) => `All logins from ${ip} are rejected.`,
+        'An address of the user is blocked',
+        ({ ip = '', network = '' }) => `Logins from ${ip} are rejected, because ${network} is blocked.`,
       ),
       password_change_required: cause(
         'The password must be changed',

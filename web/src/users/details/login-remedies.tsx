@@ -2,6 +2,7 @@ import { Button, Group, Stack, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { type ReactNode, useState } from 'react';
 import { Link } from 'react-router';
+import { api } from '../../api/client';
 import { changed } from '../../api/stale';
 import { Dialog, DialogButtons } from '../../components/dialog';
 import { ProblemAlert } from '../../components/problem-alert';
@@ -48,6 +49,11 @@ export function Remedies({ user, cause, extra = [], mailFailed = false }: Remedi
     notifications.show({ message: texts.check.allowed(address) });
     await changed('users');
   };
+  const unblock = async ({ address_block_id = '', network = '' }) => {
+    await api.DELETE('/address-block/{address_block_id}', { params: { path: { address_block_id } } });
+    notifications.show({ message: texts.check.unblocked(network) });
+    await changed('address-blocks');
+  };
   const fail = (error: unknown) => notifications.show({ color: 'red', message: textOf(error) });
   const correct = mayUpdate &&
     remedies.includes('correct_email') && { label: texts.check.correct, onClick: () => setIsCorrecting(true) };
@@ -60,6 +66,11 @@ export function Remedies({ user, cause, extra = [], mailFailed = false }: Remedi
     mayUpdate &&
       remedies.includes('change_allowed_ips') &&
       ip !== undefined && { label: texts.check.allow(ip), onClick: () => void allow(ip).catch(fail) },
+    can('address_block:manage') &&
+      remedies.includes('remove_address_block') && {
+        label: texts.check.unblock,
+        onClick: () => void unblock(evidence ?? {}).catch(fail),
+      },
   ].filter((offer) => offer !== false);
   return (
     <Group gap="xs">
