@@ -17,13 +17,21 @@ interface FilterBuilderProps {
   params: ListParams<object>;
   /** parameters with their own controls, such as `q`; they get no pill */
   shownElsewhere?: readonly string[];
+  /** whether a text must be equal instead of contained by default, as before a bulk change */
+  isExact?: boolean;
 }
 
 /**
  * Adds, changes and removes the conditions of a list in the URL. Place it in a flex row: the
  * conditions wrap below the row.
  */
-export function FilterBuilder({ fields, names, params, shownElsewhere = [] }: FilterBuilderProps): ReactNode {
+export function FilterBuilder({
+  fields,
+  names,
+  params,
+  shownElsewhere = [],
+  isExact = false,
+}: FilterBuilderProps): ReactNode {
   const { filter: texts } = useShellTexts();
   const describe = useConditionText(fields, names);
   const button = useRef<HTMLButtonElement>(null);
@@ -77,6 +85,7 @@ export function FilterBuilder({ fields, names, params, shownElsewhere = [] }: Fi
                 fields={offered}
                 names={names}
                 initial={edited === 'new' ? undefined : edited}
+                isExact={isExact}
                 onApply={apply}
               />
             </Suspense>
