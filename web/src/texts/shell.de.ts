@@ -154,6 +154,7 @@ export const shellTexts: typeof en = {
     attributeName: 'Name des Attributs',
     listHint: 'Werte mit Kommas oder Zeilenumbrüchen trennen',
     exactTimeHint: 'Zum Beispiel 2026-11-20T13:00:00Z',
+    presets: { _gte: 'Innerhalb der letzten', _lt: 'Länger her als', days: (days) => `${days} Tage` },
     isNull: { true: 'ist leer', false: 'ist nicht leer' },
     operators: {
       equals: 'ist',

@@ -50,6 +50,7 @@ export const usersTexts: typeof en = {
     passwordHint:
       'Sie übergeben das Passwort. Der Benutzer muss es bei der ersten Anmeldung ändern, innerhalb von 7 Tagen.',
     initialPassword: 'Erstpasswort',
+    newCarrier: 'Neuer Carrier: Er hat noch keine Benutzer.',
     submitInvite: 'Anlegen und einladen',
     submit: 'Benutzer anlegen',
     invited: (email) => `Eine Einladung an ${email} ist unterwegs.`,

@@ -46,6 +46,7 @@ export const usersTexts = {
     password: 'Set an initial password',
     passwordHint: 'You hand over the password. The user must change it at the first login, within 7 days.',
     initialPassword: 'Initial password',
+    newCarrier: 'New carrier: it has no users yet.',
     submitInvite: 'Create and invite',
     submit: 'Create user',
     invited: (email: string) => `An invitation is on its way to ${email}.`,
