@@ -77,7 +77,7 @@ export function ImportPage(): ReactNode {
               onChange={(event) => choose({ invite: event.currentTarget.checked })}
             />
             <ProblemAlert error={form.problem} />
-            <Group>
+            <Group justify="flex-end">
               <Button
                 variant={checked === null ? 'filled' : 'default'}
                 disabled={file === null}
