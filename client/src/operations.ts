@@ -102,6 +102,26 @@ export const operations = {
      */
     delete: ['DELETE', '/auth/key/{key_id}', {}],
   },
+  addressBlocks: {
+    /**
+     * Block a network.
+     * `POST /address-block/create`.
+     * Permission: address_block:manage.
+     */
+    create: ['POST', '/address-block/create', { body: 'json' }],
+    /**
+     * List address blocks.
+     * `GET /address-block/list`.
+     * Permission: address_block:manage.
+     */
+    list: ['GET', '/address-block/list', { query: true, paged: true }],
+    /**
+     * Remove an address block.
+     * `DELETE /address-block/{address_block_id}`.
+     * Permission: address_block:manage.
+     */
+    delete: ['DELETE', '/address-block/{address_block_id}', {}],
+  },
   operations: {
     /**
      * List operations.
@@ -517,6 +537,12 @@ export const operations = {
      * Permission: user:read.
      */
     overview: ['GET', '/stats/overview', {}],
+    /**
+     * Get the attacks of the last 24 hours.
+     * `GET /stats/attacks`.
+     * Permission: audit:read.
+     */
+    attacks: ['GET', '/stats/attacks', {}],
   },
   health: {
     /**
@@ -553,6 +579,9 @@ export type ErrorCode =
   | 'access.denied'
   | 'access.grant_exceeds_own'
   | 'access.protected_user'
+  | 'address_block.not_found'
+  | 'address_block.own_address'
+  | 'address_block.too_many'
   | 'auth.challenge_invalid'
   | 'auth.cross_origin'
   | 'auth.invalid_credentials'

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { JwtModule } from '@nestjs/jwt';
 import { PassportModule } from '@nestjs/passport';
+import { AddressBlocksModule } from '../access/address-blocks/address-blocks.module';
 import { ApiKeysModule } from '../access/api-keys/api-keys.module';
 import { RateLimitsModule } from '../access/rate-limits/rate-limits.module';
 import { RolesModule } from '../access/roles/roles.module';
@@ -64,6 +65,7 @@ import { UserAccountService } from './user-security/user-account.service';
   imports: [
     JwtModule.register({}),
     PassportModule,
+    AddressBlocksModule,
     ApiKeysModule,
     CredentialsModule,
     EventsModule,

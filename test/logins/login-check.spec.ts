@@ -208,6 +208,36 @@ describe('the login check', () => {
     expect(await causesOf(user_id)).toEqual([]);
   });
 
+  it('names `address_blocked` while the address of the user is blocked', async () => {
+    const { user_id, name } = await service.createUser();
+    expect((await login(name, password, '192.0.2.20')).status).toBe(200);
+    const block = async (network: string) => {
+      const expires_at = new Date(Date.now() + 60_000).toISOString();
+      const created = await service.post('/address-block/create', {
+        token: operator.token,
+        body: { network, expires_at },
+      });
+      return created.body.address_block_id as string;
+    };
+    const address_block_id = await block('192.0.2.16/28');
+    expect(outcomeOf(await login(name, password, '192.0.2.20'))).toBe('429 auth.too_many_attempts');
+    const evidence = { ip: '192.0.2.20', network: '192.0.2.16/28', address_block_id };
+    expect(await causesOf(user_id)).toEqual([
+      { code: 'address_blocked', blocks: true, since: time, until: time, evidence, remedies: ['remove_address_block'] },
+    ]);
+    await service.delete(`/address-block/${address_block_id}`, operator);
+    expect(await causesOf(user_id)).toEqual([]);
+    expect((await login(name, password, '192.0.2.20')).status).toBe(200);
+    // An attacker at another address does not lock the user out.
+    await login(name, wrong, '192.0.2.77');
+    await block('192.0.2.77/32');
+    expect((await check(user_id)).body).toMatchObject({
+      can_log_in: true,
+      causes: [{ code: 'address_blocked', blocks: false, evidence: { ip: '192.0.2.77' } }],
+    });
+    expect((await login(name, password, '192.0.2.20')).status).toBe(200);
+  });
+
   it('names `password_change_required`, which restricts the session', async () => {
     const { user_id, name } = await service.createUser({
       must_change_password: true,

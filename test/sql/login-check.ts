@@ -10,4 +10,5 @@ export const loginCheck = sqlExamples(LoginCheckRepository, {
     [user_id, administrator],
     [user_id, carrierUser],
   ],
+  findBlock: [[user_id, '203.0.113.7']],
 });

@@ -64,7 +64,7 @@ export class RecoveryController {
   @Endpoint({
     description: `Does not use up the link, so mail scanners do no harm. ${asPage}`,
     answer: { status: 200, type: ResetLinkResponse, description: 'The link is valid' },
-    errors: ['reset.token_invalid'],
+    errors: ['reset.token_invalid', 'auth.too_many_attempts'],
   })
   checkResetLink(@Param('token') token: string): Promise<ResetLinkResponse> {
     return this.recovery.checkReset(token);

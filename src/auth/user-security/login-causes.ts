@@ -1,6 +1,6 @@
 import type { Lock } from '../passwords/login-attempts.repository';
 import type { CauseActorResponse, LoginCauseResponse } from './login-check.dto';
-import type { CheckedUser, LoginEvent } from './login-check.repository';
+import type { BlockedAddress, CheckedUser, LoginEvent } from './login-check.repository';
 
 /** What decides whether a user can log in. */
 export interface LoginFacts {
@@ -9,6 +9,8 @@ export interface LoginFacts {
   locks: Lock[];
   /** newest first */
   events: LoginEvent[];
+  /** block of an address of the user */
+  block: BlockedAddress | null;
 }
 
 type Cause = LoginCauseResponse | null;
@@ -23,7 +25,7 @@ const rules: ((facts: LoginFacts) => Cause)[] = [
   passwordVoided,
   passwordExpired,
   addressNotAllowed,
-  // `address_blocked` belongs here.
+  addressBlocked,
   passwordChangeRequired,
   enrollmentRequired,
 ];
@@ -119,6 +121,14 @@ function addressNotAllowed({ user: { allowed_ips, last_login_at }, events }: Log
     evidence: { ...(last.ip !== null && { ip: last.ip }), allowed_ips },
     remedies: ['change_allowed_ips'],
   };
+}
+
+/** A block of an attacker's address does not block a user who logs in from elsewhere. */
+function addressBlocked({ block }: LoginFacts): Cause {
+  if (block === null) return null;
+  const { blocks, created_at: since, expires_at: until, ip, network, address_block_id } = block;
+  const evidence = { ip, network, address_block_id };
+  return { code: 'address_blocked', blocks, since, until, evidence, remedies: ['remove_address_block'] };
 }
 
 function passwordChangeRequired({ user }: LoginFacts): Cause {

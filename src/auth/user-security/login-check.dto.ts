@@ -50,8 +50,12 @@ export class CauseEvidenceResponse {
   unknown_addresses?: boolean;
   /** locked addresses from which the user logged in within 30 days @example ["203.0.113.7"] */
   addresses?: string[];
-  /** address of the last rejected login @example 203.0.113.7 */
+  /** address of the last rejected login, or the blocked address @example 203.0.113.7 */
   ip?: string;
+  /** blocked network that contains the address @example 203.0.113.0/24 */
+  network?: string;
+  /** address block of the network */
+  address_block_id?: string;
   /** networks from which the user may log in */
   allowed_ips?: string[];
   /** `none`: never invited; `unsent`: the mail waits for its first attempt @example valid */

@@ -49,6 +49,18 @@ export interface LoginEvent {
   outside: boolean;
 }
 
+/** The block of an address of a user. */
+export interface BlockedAddress {
+  address_block_id: string;
+  network: string;
+  created_at: Date;
+  expires_at: Date;
+  /** address, or network of an IPv6 address */
+  ip: string;
+  /** false if the user logged in from another address within 30 days */
+  blocks: boolean;
+}
+
 /** Number of events of each kind. */
 const eventsMax = 10;
 /** Number of the newest events of the user that are searched. */
@@ -152,5 +164,33 @@ export class LoginCheckRepository {
       join users on users.user_id = ${user_id}::uuid
       where ranked.rank <= ${eventsMax}::integer
       order by ranked.occurred_at desc, ranked.event_id desc`);
+  }
+
+  /**
+   * Returns the block that ends last of an address from which the user logged in within 30 days, or
+   * of another address, or null.
+   * @param ip address of the last rejected login
+   */
+  async findBlock(user_id: string, ip: string | null): Promise<BlockedAddress | null> {
+    const [row] = await this.database.run<BlockedAddress>(sql`
+      with addresses as (
+        select address::inet as ip, true as known
+        from login_attempts
+        where account = ${user_id}::text and address <> '' and known_until > now()
+        union all
+        select ${ip}::inet, false
+      )
+      select
+        address_blocks.address_block_id,
+        address_blocks.network::text as network,
+        address_blocks.created_at,
+        address_blocks.expires_at,
+        host(addresses.ip) as ip,
+        addresses.known or not exists (select from addresses where known) as blocks
+      from addresses
+      join address_blocks on address_blocks.network >>= addresses.ip and address_blocks.expires_at > now()
+      order by addresses.known desc, address_blocks.expires_at desc
+      limit 1`);
+    return row ?? null;
   }
 }

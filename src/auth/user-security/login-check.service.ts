@@ -24,7 +24,9 @@ export class LoginCheckService {
     if (user === null) throw new AppError('user.not_found');
     const locks = await this.attempts.listLocks(user_id);
     const events = await this.repository.listEvents(user_id, actor);
-    const causes = causesOf({ user, locks, events });
+    const lastRefusal = events.find(({ kind }) => kind === 'refused');
+    const block = await this.repository.findBlock(user_id, lastRefusal?.ip ?? null);
+    const causes = causesOf({ user, locks, events, block });
     return {
       can_log_in: causes.every(({ blocks }) => !blocks),
       causes,

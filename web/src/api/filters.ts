@@ -232,6 +232,30 @@ export const listApiKeysFilters = {
   },
 } as const;
 
+/** Filters of `listAddressBlocks`. */
+export const listAddressBlocksFilters = {
+  address_block_id: {
+    kind: 'id',
+    operators: ['', '_ne', '_in'],
+  },
+  network: {
+    kind: 'text',
+    operators: ['', '_ne', '_in'],
+  },
+  created_at: {
+    kind: 'time',
+    operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte'],
+  },
+  created_by: {
+    kind: 'id',
+    operators: ['', '_ne', '_in'],
+  },
+  expires_at: {
+    kind: 'time',
+    operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte'],
+  },
+} as const;
+
 /** Filters of `listOperations`. */
 export const listOperationsFilters = {
   operation_id: {
@@ -517,6 +541,11 @@ export const listWebhooksFilters = {
     kind: 'choice',
     choices: ['active', 'failing', 'disabled'],
     operators: ['', '_ne', '_in'],
+  },
+  disabled_reason: {
+    kind: 'choice',
+    choices: ['requested', 'gone', 'failed', 'creator', 'not_me'],
+    operators: ['', '_ne', '_in', '_isnull'],
   },
   created_at: {
     kind: 'time',
