@@ -43,12 +43,12 @@ describe('users in the console', () => {
       if (sent.length === 2) await route.abort();
       else await route.fulfill({ response });
     });
-    const dialog = dialogOf(page, 'New user');
+    const dialog = dialogOf(page, 'Create user');
     const focused = dialog.getByRole('textbox', { name: 'User name' }).and(page.locator(':focus'));
-    await click(page, 'New user', focused);
+    await click(page, 'Create user', focused);
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'hidden' });
-    await click(page, 'New user', focused);
+    await click(page, 'Create user', focused);
     await fill(dialog, { 'User name': 'a b', 'E-mail address': 'grace@example.com', 'First name': 'Grace' });
     await inputOf(dialog, 'Carrier').fill('c9');
     await sees(dialog, 'New carrier: it has no users yet.', expectAccessible);

@@ -39,8 +39,8 @@ export const usersTexts: typeof en = {
     clear: 'Auswahl aufheben',
   },
   create: {
-    open: 'Neuer Benutzer',
-    title: 'Neuer Benutzer',
+    open: 'Benutzer anlegen',
+    title: 'Benutzer anlegen',
     optional: (label) => `${label} (optional)`,
     clearRoles: 'Alle Rollen entfernen',
     access: 'Erste Anmeldung',

@@ -36,8 +36,8 @@ export const usersTexts = {
     clear: 'Clear selection',
   },
   create: {
-    open: 'New user',
-    title: 'New user',
+    open: 'Create user',
+    title: 'Create user',
     optional: (label: string) => `${label} (optional)`,
     clearRoles: 'Remove all roles',
     access: 'First login',
