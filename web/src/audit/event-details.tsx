@@ -85,7 +85,11 @@ function EventFacts({ event, names, onLeave }: { event: AuditEvent; names: Names
       ),
     ],
     [fields.session_id, session_id !== null && can('session:read') && link(sessionPath(session_id), texts.showSession)],
-    [fields.operation_id, operation_id !== null && <OperationText operation_id={operation_id} />],
+    [
+      fields.operation_id,
+      operation_id !== null &&
+        (canAny(operationPermissions) ? <OperationText operation_id={operation_id} /> : id(operation_id)),
+    ],
     [
       fields.request_id,
       request_id !== null && (
