@@ -136,11 +136,11 @@ describe('users in the console', () => {
     await screenshot(page, 'user-data');
     const field = page.getByLabel('Allowed addresses').and(page.locator('input'));
     await field.focus();
-    const buttons = page.getByRole('button', { name: 'Save changes' }).locator('..');
+    const buttons = page.getByRole('button', { name: 'Save' }).locator('..');
     const [top, bar] = [await field.boundingBox(), await buttons.boundingBox()];
     expect((top?.y ?? 0) + (top?.height ?? 0)).toBeLessThan(bar?.y ?? 0);
-    await click(page, 'Save changes');
-    const dialog = dialogOf(page, 'Someone else changed this user');
+    await click(page, 'Save');
+    const dialog = dialogOf(page, 'Someone else saved changes meanwhile');
     await sees(dialog, '2026-99-99T99:99:99Z');
     const titles = dialog.getByRole('radiogroup', { name: 'Job title' });
     await titles.getByRole('radio', { name: /^Saved version/ }).click();
@@ -151,13 +151,44 @@ describe('users in the console', () => {
     expect([saved.last_name, attributes]).toEqual(['2026-99-99T99:99:99Z', {}]);
     await tab(page, 'Roles');
     await page.getByRole('checkbox', { name: 'carrier_user', exact: true }).check();
-    await click(page, 'Save changes');
+    await click(page, 'Save');
     await tab(page, 'History');
     await sees(page.getByRole('tabpanel', { name: 'History' }), 'Augusta', 'carrier_user', expectAccessible);
     await tab(page, 'Data');
     await switchToGerman(page);
-    await submit(page, { Zeitzone: 'Mars/Olympus' }, 'Änderungen speichern');
+    await submit(page, { Zeitzone: 'Mars/Olympus' }, 'Speichern');
     await sees(page, 'muss eine Zeitzone wie Europe/Vienna sein');
+  });
+
+  it('keeps the form during a failover, and saves once although a response is lost (F12)', async () => {
+    const { user_id } = await subject.service.createUser({ first_name: 'Ada' });
+    const { version } = await subject.userOf(user_id);
+    const page = await subject.login(undefined, `/users/${user_id}?tab=data`);
+    const sent: (string | undefined)[] = [];
+    let [isDown, isLost] = [true, false];
+    await page.route(`**/user/${user_id}`, async (route) => {
+      if (route.request().method() !== 'PATCH') return route.continue();
+      sent.push(route.request().headers()['if-match']);
+      if (isDown) return route.fulfill({ status: 503, headers: { 'retry-after': '1' } });
+      const response = await route.fetch();
+      if (isLost) return route.fulfill({ response });
+      isLost = true;
+      return route.abort();
+    });
+    await fill(page, { 'First name': 'Augusta', Attributes: '{"tier": ' });
+    await click(page, 'Save', page.locator('textarea[aria-invalid=true]:focus'));
+    expect(sent).toEqual([]);
+    await submit(page, { Attributes: '{"tier": "gold"}' }, 'Save', 'The service does not respond at the moment.');
+    await expectAccessible(page);
+    await click(page, 'Stop waiting', page.getByRole('alert'));
+    await fill(page, { Department: 'Dispatch' });
+    await click(page, 'Save', 'The service does not respond at the moment.');
+    isDown = false;
+    await sees(page, 'The changes are saved.');
+    expect(new Set(sent)).toEqual(new Set([`"${version}"`]));
+    const saved = { first_name: 'Augusta', department: 'Dispatch', attributes: { tier: 'gold' }, version: version + 1 };
+    expect(await subject.userOf(user_id)).toMatchObject(saved);
+    expect(await page.getByRole('button', { name: 'Save' }).count()).toBe(0);
   });
 
   it('returns to the page of the list, and asks before it discards unsaved changes', async () => {

@@ -1,17 +1,14 @@
 import { Anchor, Badge, Box, Button, Group, Stack, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { notifications } from '@mantine/notifications';
 import { IconTrash } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import { Link, useParams } from 'react-router';
-import { api, dataOf } from '../api/client';
-import { queryClient } from '../api/query-client';
 import { BackLink, NotFoundPage, PageHeader, PageSkeleton, Section } from '../components/page';
 import { ProblemAlert } from '../components/problem-alert';
 import { useLanguage, useTexts } from '../texts/language';
 import { DeleteRoleDialog } from './delete-role-dialog';
 import { RoleFacts } from './role-facts';
-import { RoleForm, type RoleSave } from './role-form';
+import { RoleForm } from './role-form';
 import { holdersPath } from './role-links';
 import { SecondFactorText } from './second-factor-text';
 import { rolesTexts as de } from './texts.de';
@@ -33,14 +30,6 @@ function RoleDetails({ role, roles }: { role: Role; roles: Role[] }): ReactNode 
   const texts = useTexts({ en, de });
   const { mayManage, mayChange } = useRoleRights();
   const [isDeleting, deletion] = useDisclosure();
-  const save = async ({ changes, version, new_prefix }: RoleSave) => {
-    const params = { path: { role: role.name }, query: { new_prefix }, header: { 'If-Match': `"${version}"` } };
-    const after = await dataOf(api.PATCH('/role/{role}', { params, body: changes }));
-    // The change may concern the user's own permissions.
-    await Promise.all(['roles', 'me'].map((key) => queryClient.invalidateQueries({ queryKey: [key] })));
-    notifications.show({ message: texts.saved });
-    return after;
-  };
   return (
     <Box maw={880}>
       <BackLink to="/roles">{texts.title}</BackLink>
@@ -57,7 +46,7 @@ function RoleDetails({ role, roles }: { role: Role; roles: Role[] }): ReactNode 
         }
       />
       {mayChange(role) ? (
-        <RoleForm role={role} roles={roles} submitLabel={texts.save} onSave={save} />
+        <RoleForm role={role} roles={roles} />
       ) : (
         <Stack gap="md">
           {mayManage && <Text size="sm">{texts.readOnly}</Text>}

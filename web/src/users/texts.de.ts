@@ -77,18 +77,6 @@ export const usersTexts: typeof en = {
     secondFactorHint: 'Leer lassen, wenn die Rollen des Benutzers es bestimmen.',
     attributesHint: 'Eigene Daten als JSON-Objekt',
     attributesInvalid: 'muss ein JSON-Objekt sein, etwa {"tier": "gold"}',
-    save: 'Änderungen speichern',
-    discard: 'Verwerfen',
-    saved: 'Die Änderungen sind gespeichert.',
-  },
-  conflict: {
-    title: 'Jemand anderes hat diesen Benutzer geändert',
-    text: 'Ihre Änderungen sind noch nicht gespeichert. Wählen Sie, was gelten soll. Zuletzt gespeichert:',
-    mine: 'Ihr Stand',
-    theirs: 'Gespeicherter Stand',
-    others: 'Im gespeicherten Stand außerdem geändert',
-    save: 'Auswahl speichern',
-    keepTheirs: 'Gespeicherten Stand behalten',
   },
   roles: { label: 'Rollen', hint: 'Änderungen gelten ab der nächsten Anfrage des Benutzers.' },
   sessions: {

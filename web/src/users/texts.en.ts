@@ -71,18 +71,6 @@ export const usersTexts = {
     secondFactorHint: 'Leave empty to follow the roles of the user.',
     attributesHint: 'Custom data as a JSON object',
     attributesInvalid: 'must be a JSON object, such as {"tier": "gold"}',
-    save: 'Save changes',
-    discard: 'Discard',
-    saved: 'The changes are saved.',
-  },
-  conflict: {
-    title: 'Someone else changed this user',
-    text: 'Your changes are not saved yet. Choose what to keep. The other version was saved',
-    mine: 'Your version',
-    theirs: 'Saved version',
-    others: 'Also changed in the saved version',
-    save: 'Save my choice',
-    keepTheirs: 'Keep the saved version',
   },
   roles: { label: 'Roles', hint: 'Changes take effect on the next request of the user.' },
   sessions: {

@@ -1,49 +1,32 @@
-import { Group, Stack, Text } from '@mantine/core';
+import { Group, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { CopyIcon } from '../../components/copy-button';
+import { DraftForm } from '../../components/drafts/draft-form';
 import { Facts } from '../../components/facts';
 import { Section } from '../../components/page';
 import { TimeText } from '../../components/time-text';
 import { useMe } from '../../session/use-me';
 import { useTexts } from '../../texts/language';
-import { personFields } from '../fields';
 import { usersTexts as de } from '../texts.de';
 import { usersTexts as en } from '../texts.en';
+import { useValueText } from '../use-value-text';
 import classes from '../users.module.css';
 import type { User } from '../user';
-import { SaveBar, UserVersionDialog, useUserEdit } from './user-edit';
+import { useUserDraft } from './use-user-draft';
 import { UserFormFields } from './user-form-fields';
-import { isJsonObject, type UserField } from './user-values';
-
-const fields: UserField[] = [
-  ...personFields,
-  'name',
-  'email',
-  'carrier_scope',
-  'allowed_ips',
-  'second_factor_required_from',
-  'attributes',
-];
 
 /** Shows the fields of a user. With `user:update`, the caller can change them. */
 export function UserData({ user }: { user: User }): ReactNode {
   const { can } = useMe();
-  const edit = useUserEdit(user, fields);
+  const draft = useUserDraft(user);
+  const textOf = useValueText();
+  const { fields } = useTexts({ en, de });
   const readOnly = !can('user:update') || user.deleted_at !== null;
   return (
     <div className={classes.page}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (isJsonObject(edit.values.attributes)) void edit.save();
-        }}
-      >
-        <Stack gap="md">
-          <UserFormFields edit={edit} user={user} readOnly={readOnly} />
-          <SaveBar edit={edit} />
-        </Stack>
-        <UserVersionDialog edit={edit} />
-      </form>
+      <DraftForm draft={draft} names={fields} textOf={textOf}>
+        <UserFormFields draft={draft} user={user} readOnly={readOnly} />
+      </DraftForm>
       <UserFacts user={user} />
     </div>
   );
