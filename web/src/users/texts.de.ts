@@ -23,7 +23,6 @@ export const usersTexts: typeof en = {
   none: 'keine',
   noValue: 'leer',
   allCarriers: 'alle Carrier',
-  facts: 'Details',
   copyId: 'Benutzer-ID kopieren',
   empty: {
     title: 'Noch keine Benutzer',
@@ -56,12 +55,28 @@ export const usersTexts: typeof en = {
     created: (name) => `${name} wurde angelegt.`,
   },
   tabs: {
+    overview: 'Übersicht',
     data: 'Daten',
     roles: 'Rollen',
     sessions: 'Sitzungen',
     factors: 'Zweite Faktoren',
     history: 'Verlauf',
     login: 'Anmeldung prüfen',
+  },
+  overview: {
+    account: 'Konto',
+    sessions: 'Aktive Sitzungen',
+    lastUsed: 'zuletzt verwendet',
+    noSessions: 'Nicht angemeldet',
+    factors: 'Zweite Faktoren',
+    noFactors: 'Keine',
+    mustEnroll: 'Muss bei der nächsten Anmeldung eingerichtet werden',
+    unconfirmed: (email) => `${email} ist noch nicht bestätigt`,
+    noRights: 'Ohne Rollen kann sich der Benutzer nur anmelden.',
+    more: (count) => `${count} weitere`,
+    by: 'von',
+    actions: 'Aktionen dieses Benutzers',
+    edit: 'Bearbeiten',
   },
   edit: {
     person: 'Person',
@@ -97,11 +112,6 @@ export const usersTexts: typeof en = {
   history: {
     empty: 'Noch nichts aufgezeichnet',
     more: 'Ältere Einträge anzeigen',
-    by: 'von',
-    bySelf: 'vom Benutzer selbst',
-    byKey: 'über einen API-Schlüssel',
-    bySystem: 'vom Dienst',
-    byAnonymous: 'ohne Anmeldung',
   },
   check: {
     why: 'Warum kann sich dieser Benutzer nicht anmelden?',

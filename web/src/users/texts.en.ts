@@ -22,7 +22,6 @@ export const usersTexts = {
   none: 'none',
   noValue: 'empty',
   allCarriers: 'all carriers',
-  facts: 'Details',
   copyId: 'Copy the user ID',
   empty: { title: 'No users yet', hint: 'Create the first user, or import users from a file.' },
   selection: {
@@ -51,12 +50,28 @@ export const usersTexts = {
     created: (name: string) => `${name} was created.`,
   },
   tabs: {
+    overview: 'Overview',
     data: 'Data',
     roles: 'Roles',
     sessions: 'Sessions',
     factors: 'Second factors',
     history: 'History',
     login: 'Login check',
+  },
+  overview: {
+    account: 'Account',
+    sessions: 'Live sessions',
+    lastUsed: 'last used',
+    noSessions: 'Not logged in',
+    factors: 'Second factors',
+    noFactors: 'None',
+    mustEnroll: 'Must be set up at the next login',
+    unconfirmed: (email: string) => `${email} is not confirmed yet`,
+    noRights: 'Without roles, the user may do nothing but log in.',
+    more: (count: number) => `${count} more`,
+    by: 'by',
+    actions: 'Actions by this user',
+    edit: 'Edit',
   },
   edit: {
     person: 'Person',
@@ -91,11 +106,6 @@ export const usersTexts = {
   history: {
     empty: 'Nothing recorded yet',
     more: 'Show older entries',
-    by: 'by',
-    bySelf: 'by the user',
-    byKey: 'by an API key',
-    bySystem: 'by the service',
-    byAnonymous: 'without a login',
   },
   check: {
     why: 'Why can this user not log in?',

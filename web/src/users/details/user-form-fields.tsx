@@ -16,11 +16,10 @@ const groupClasses = { legend: classes.legend ?? '' };
 interface FieldsProps {
   draft: Draft<UserValues>;
   user: User;
-  readOnly: boolean;
 }
 
 /** The fields of a user in groups: person, login, access and attributes. */
-export function UserFormFields({ draft, user, readOnly }: FieldsProps): ReactNode {
+export function UserFormFields({ draft, user }: FieldsProps): ReactNode {
   const texts = useTexts({ en, de });
   const language = useLanguage();
   const line = (field: PersonField | 'name' | 'email', hint?: string) => (
@@ -32,7 +31,6 @@ export function UserFormFields({ draft, user, readOnly }: FieldsProps): ReactNod
       value={draft.values[field]}
       onChange={(event) => draft.set({ [field]: event.currentTarget.value })}
       error={draft.form.errorOf(field)}
-      readOnly={readOnly}
       autoComplete={autoComplete}
     />
   );
@@ -53,11 +51,10 @@ export function UserFormFields({ draft, user, readOnly }: FieldsProps): ReactNod
           mt="md"
           label={texts.fields.must_change_password}
           checked={draft.values.must_change_password}
-          disabled={readOnly}
           onChange={(event) => draft.set({ must_change_password: event.currentTarget.checked })}
         />
       </Fieldset>
-      <AccessFields draft={draft} user={user} readOnly={readOnly} />
+      <AccessFields draft={draft} user={user} />
       <Fieldset mx={0} classNames={groupClasses} legend={texts.fields.attributes}>
         <JsonInput
           aria-label={texts.fields.attributes}
@@ -67,7 +64,6 @@ export function UserFormFields({ draft, user, readOnly }: FieldsProps): ReactNod
           error={
             isJsonObject(draft.values.attributes) ? draft.form.errorOf('attributes') : texts.edit.attributesInvalid
           }
-          readOnly={readOnly}
           autosize
           minRows={2}
           maxRows={16}
@@ -78,7 +74,7 @@ export function UserFormFields({ draft, user, readOnly }: FieldsProps): ReactNod
   );
 }
 
-function AccessFields({ draft, user, readOnly }: FieldsProps): ReactNode {
+function AccessFields({ draft, user }: FieldsProps): ReactNode {
   const texts = useTexts({ en, de });
   const { carrier_scope, allowed_ips, second_factor_required_from } = draft.values;
   return (
@@ -90,7 +86,6 @@ function AccessFields({ draft, user, readOnly }: FieldsProps): ReactNode {
           value={allowed_ips}
           onChange={(next) => draft.set({ allowed_ips: next })}
           error={draft.form.errorOf('allowed_ips')}
-          readOnly={readOnly}
           splitChars={[',', ' ']}
           acceptValueOnBlur
         />
@@ -99,7 +94,6 @@ function AccessFields({ draft, user, readOnly }: FieldsProps): ReactNode {
             <Checkbox
               label={texts.edit.allCarriers}
               checked={carrier_scope === null}
-              disabled={readOnly}
               onChange={(event) => draft.set({ carrier_scope: event.currentTarget.checked ? null : [] })}
             />
             {carrier_scope !== null && (
@@ -109,7 +103,6 @@ function AccessFields({ draft, user, readOnly }: FieldsProps): ReactNode {
                 value={carrier_scope}
                 onChange={(next) => draft.set({ carrier_scope: next })}
                 error={draft.form.errorOf('carrier_scope')}
-                readOnly={readOnly}
                 splitChars={[',', ' ']}
                 acceptValueOnBlur
               />
@@ -122,7 +115,6 @@ function AccessFields({ draft, user, readOnly }: FieldsProps): ReactNode {
           value={second_factor_required_from}
           onChange={(time) => draft.set({ second_factor_required_from: time })}
           error={draft.form.errorOf('second_factor_required_from')}
-          readOnly={readOnly}
           maw={280}
         />
       </Stack>

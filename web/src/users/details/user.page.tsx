@@ -10,14 +10,15 @@ import { useTexts } from '../../texts/language';
 import { usersTexts as de } from '../texts.de';
 import { usersTexts as en } from '../texts.en';
 import { UserBadges } from '../user-badges';
-import { UserMenu } from '../user-menu';
 import classes from '../users.module.css';
 import { fullNameOf, type User, useUser } from '../user';
 import { LoginCheck } from './login-check';
 import { obstaclesOf } from './login-obstacles';
+import { UserButtons } from './user-buttons';
 import { UserData } from './user-data';
 import { UserFactors } from './user-factors';
 import { UserHistory } from './user-history';
+import { UserOverview } from './user-overview';
 import { UserRoles } from './user-roles';
 
 const UserSessions = lazyPart(async () => (await import('./user-sessions')).UserSessions);
@@ -46,8 +47,10 @@ function UserView({ user }: { user: User }): ReactNode {
   const { can } = useMe();
   const [search, setSearch] = useSearchParams();
   const isDeleted = user.deleted_at !== null;
+  const mayEdit = can('user:update') && !isDeleted;
   const pages: Partial<Record<Tab, ReactNode>> = {
-    data: <UserData user={user} />,
+    overview: <UserOverview user={user} />,
+    ...(mayEdit ? { data: <UserData user={user} /> } : {}),
     ...(isDeleted ? {} : { roles: <UserRoles user={user} /> }),
     ...(can('session:read') && !isDeleted ? { sessions: <UserSessions user={user} /> } : {}),
     ...(isDeleted ? {} : { factors: <UserFactors user={user} /> }),
@@ -55,15 +58,28 @@ function UserView({ user }: { user: User }): ReactNode {
     login: <LoginCheck user={user} />,
   };
   const wanted = search.get('tab') as Tab | null;
-  const tab = wanted !== null && Object.hasOwn(pages, wanted) ? wanted : 'data';
-  const show = (next: string) => setSearch(next === 'data' ? {} : { tab: next }, { replace: true });
+  const tab = wanted !== null && Object.hasOwn(pages, wanted) ? wanted : 'overview';
+  const show = (next: string) => setSearch(next === 'overview' ? {} : { tab: next }, { replace: true });
   return (
     <>
-      <PageHeader title={user.name} description={<Summary user={user} />} actions={<UserMenu user={user} isLarge />} />
+      <PageHeader
+        title={user.name}
+        description={<Summary user={user} />}
+        actions={
+          <>
+            {mayEdit && tab !== 'data' && (
+              <Button variant="default" onClick={() => show('data')}>
+                {texts.overview.edit}
+              </Button>
+            )}
+            <UserButtons user={user} />
+          </>
+        }
+      />
       {tab !== 'login' && <BlockedNotice user={user} onShow={() => show('login')} />}
       <Tabs
         value={tab}
-        onChange={(next) => show(next ?? 'data')}
+        onChange={(next) => show(next ?? 'overview')}
         keepMounted={false}
         // `activity` would end the effect that reports unsaved changes of a hidden form.
         keepMountedMode="display-none"
