@@ -1,10 +1,12 @@
 import { Anchor, Select, SimpleGrid, Stack, TextInput } from '@mantine/core';
 import type { ReactNode } from 'react';
+import { queryClient } from '../api/query-client';
 import { changed } from '../api/stale';
 import { DraftForm } from '../components/drafts/draft-form';
 import { type Draft, useDraft } from '../components/drafts/use-draft';
 import { Section } from '../components/page';
-import { type Me, readMe, useMe } from '../session/use-me';
+import { meQuery } from '../session/data';
+import { type Me, useMe } from '../session/use-me';
 import { type Language, useLanguage, useTexts } from '../texts/language';
 import { type FieldDefinition, fieldLabels, type PersonField, personFields, userFields } from '../users/fields';
 import { useValueText } from '../users/use-value-text';
@@ -20,7 +22,7 @@ export function ProfileSection(): ReactNode {
   const draft = useDraft({
     record: user,
     valuesOf,
-    read: readMe,
+    read: () => queryClient.fetchQuery({ ...meQuery(), staleTime: 0 }),
     save: async ({ base, values, changed: fields }) => {
       const body = Object.fromEntries(fields.map((field) => [field, values[field].trim() || null]));
       return { ...base, ...(await changeUser(base, body)) };

@@ -4,11 +4,12 @@ import type { ReactNode } from 'react';
 import { useNavigate } from 'react-router';
 import { BackLink, PageHeader } from '../components/page';
 import { useTexts } from '../texts/language';
+import type { Role } from './data';
 import { RoleForm } from './role-form';
 import { rolePath } from './role-links';
 import { rolesTexts as de } from './texts.de';
 import { rolesTexts as en } from './texts.en';
-import { type Role, useRoles } from './use-roles';
+import { useRoles } from './use-roles';
 
 /** Creates a role. */
 export function CreateRolePage(): ReactNode {

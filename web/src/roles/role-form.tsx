@@ -1,5 +1,4 @@
 import { type ReactNode, useState } from 'react';
-import { api, dataOf } from '../api/client';
 import { changed as hasChanged } from '../api/stale';
 import { pick } from '../components/drafts/draft';
 import { DraftForm } from '../components/drafts/draft-form';
@@ -7,13 +6,13 @@ import { useDraft } from '../components/drafts/use-draft';
 import { Section } from '../components/page';
 import { useTexts } from '../texts/language';
 import { useValueText } from '../users/use-value-text';
+import { changeRole, createRole, readRole, type Role } from './data';
 import { draftOf } from './role-draft';
 import { RoleFacts } from './role-facts';
 import { RoleFields } from './role-fields';
 import { SecondFactorFields } from './second-factor-fields';
 import { rolesTexts as de } from './texts.de';
 import { rolesTexts as en } from './texts.en';
-import type { Role } from './use-roles';
 
 interface RoleFormProps {
   /** the role to change; absent for a new role */
@@ -32,16 +31,10 @@ export function RoleForm({ role, roles, onSaved }: RoleFormProps): ReactNode {
   const draft = useDraft<Role | undefined, ReturnType<typeof draftOf>>({
     record: role,
     valuesOf: draftOf,
-    read: () => dataOf(api.GET('/role/{role}', { params: { path: { role: role?.name ?? '' } } })),
-    save: ({ base, values, changed }) => {
-      // Whether the names of other modules are meant, even if they look misspelt.
-      const query = { new_prefix: isMeant };
-      if (base === undefined) return dataOf(api.POST('/role/create', { params: { query }, body: values }));
-      const params = { path: { role: base.name }, query, header: { 'If-Match': `"${base.version}"` } };
-      return dataOf(api.PATCH('/role/{role}', { params, body: pick(values, changed) }));
-    },
+    read: () => readRole(role?.name ?? ''),
+    save: ({ base, values, changed }) =>
+      base === undefined ? createRole(values, isMeant) : changeRole(base, pick(values, changed), isMeant),
     onSaved: async (saved) => {
-      // The change may concern the user's own permissions.
       await hasChanged('roles');
       if (saved !== undefined) onSaved?.(saved);
     },

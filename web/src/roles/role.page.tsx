@@ -6,6 +6,7 @@ import { Link, useParams } from 'react-router';
 import { BackLink, NotFoundPage, PageHeader, PageSkeleton, Section } from '../components/page';
 import { ProblemAlert } from '../components/problem-alert';
 import { useLanguage, useTexts } from '../texts/language';
+import type { Role } from './data';
 import { DeleteRoleDialog } from './delete-role-dialog';
 import { RoleFacts } from './role-facts';
 import { RoleForm } from './role-form';
@@ -13,7 +14,7 @@ import { holdersPath } from './role-links';
 import { SecondFactorText } from './second-factor-text';
 import { rolesTexts as de } from './texts.de';
 import { rolesTexts as en } from './texts.en';
-import { type Role, useHolderCount, useRoleRights, useRoles } from './use-roles';
+import { useHolderCount, useRoleRights, useRoles } from './use-roles';
 
 /** Shows a role, and lets the user change or delete it. */
 export function RolePage(): ReactNode {
@@ -39,7 +40,12 @@ function RoleDetails({ role, roles }: { role: Role; roles: Role[] }): ReactNode 
         actions={
           mayChange(role) &&
           !role.built_in && (
-            <Button variant="default" leftSection={<IconTrash size={16} aria-hidden />} onClick={deletion.open}>
+            <Button
+              color="red"
+              variant="light"
+              leftSection={<IconTrash size={16} aria-hidden />}
+              onClick={deletion.open}
+            >
               {texts.delete}
             </Button>
           )

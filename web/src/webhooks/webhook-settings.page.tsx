@@ -1,7 +1,7 @@
 import { Box, Checkbox, MultiSelect, Stack, TagsInput, TextInput } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { useNavigate, useParams } from 'react-router';
-import { api, dataOf, type Schema } from '../api/client';
 import { listChangesFilters } from '../api/filters';
 import { uuidPattern } from '../api/ids';
 import { ApiProblem } from '../api/problems';
@@ -16,12 +16,17 @@ import { SecretDialog } from '../components/secret-dialog';
 import { useMe } from '../session/use-me';
 import { useTexts } from '../texts/language';
 import { useValueText } from '../users/use-value-text';
+import {
+  changeWebhook,
+  createWebhook,
+  type CreatedWebhook,
+  readWebhook,
+  type Webhook,
+  webhookQuery,
+  type WebhookSettings,
+} from './data';
 import { webhooksTexts as de } from './texts.de';
 import { webhooksTexts as en } from './texts.en';
-import { readWebhook, useWebhook, type Webhook } from './use-webhook';
-
-type Settings = Required<Schema<'CreateWebhookRequest'>>;
-type Created = Schema<'WebhookSecretResponse'>;
 
 /** Code of a module that verifies the requests of a webhook. */
 export const verification = 'new Webhook(secret).verify(body, headers)';
@@ -30,7 +35,7 @@ export const verification = 'new Webhook(secret).verify(body, headers)';
 export function WebhookSettingsPage(): ReactNode {
   const { id } = useParams();
   const texts = useTexts({ en, de });
-  const { data: webhook, error } = useWebhook(id ?? '');
+  const { data: webhook, error } = useQuery({ ...webhookQuery(id ?? ''), enabled: uuidPattern.test(id ?? '') });
   if (id !== undefined && !uuidPattern.test(id)) return <NotFoundPage />;
   if (id !== undefined && webhook === undefined)
     return error === null ? <PageSkeleton /> : <ProblemAlert error={error} />;
@@ -50,21 +55,20 @@ function SettingsForm({ webhook }: { webhook: Webhook | undefined }): ReactNode 
   const navigate = useNavigate();
   const textOf = useValueText();
   // Kept only in this component: the secret must not enter the query cache.
-  const [created, setCreated] = useState<Created | null>(null);
-  const draft = useDraft<Webhook | undefined, Settings>({
+  const [created, setCreated] = useState<CreatedWebhook | null>(null);
+  const draft = useDraft<Webhook | undefined, WebhookSettings>({
     record: webhook,
     valuesOf: settingsOf,
     read: () => readWebhook(webhook?.webhook_id ?? ''),
     save: async ({ base, values, changed }) => {
       if (base === undefined) {
-        setCreated(await dataOf(api.POST('/webhook/create', { body: values })));
+        setCreated(await createWebhook(values));
         return undefined;
       }
       // Webhooks have no version that the service could compare.
       const { updated_at } = await readWebhook(base.webhook_id);
       if (updated_at !== base.updated_at) throw new ApiProblem({ code: 'webhook.changed', status: 412 });
-      const params = { path: { webhook_id: base.webhook_id } };
-      return dataOf(api.PATCH('/webhook/{webhook_id}', { params, body: pick(values, changed) }));
+      return changeWebhook(base.webhook_id, pick(values, changed));
     },
     onSaved: async (saved) => {
       await hasChanged('webhooks');
@@ -72,7 +76,7 @@ function SettingsForm({ webhook }: { webhook: Webhook | undefined }): ReactNode 
     },
   });
   const { values: settings, set, form } = draft;
-  const field = (name: keyof Settings) => ({ label: texts.fields[name], error: form.errorOf(name) });
+  const field = (name: keyof WebhookSettings) => ({ label: texts.fields[name], error: form.errorOf(name) });
   return (
     <DraftForm
       draft={draft}
@@ -137,11 +141,11 @@ function SettingsForm({ webhook }: { webhook: Webhook | undefined }): ReactNode 
   );
 }
 
-function settingsOf(webhook: Webhook | undefined): Settings {
+function settingsOf(webhook: Webhook | undefined): WebhookSettings {
   return {
     url: webhook?.url ?? '',
     description: webhook?.description ?? null,
-    type_in: (webhook?.type_in ?? []) as Settings['type_in'],
+    type_in: (webhook?.type_in ?? []) as WebhookSettings['type_in'],
     carrier_scope: webhook?.carrier_scope ?? null,
     include_values: webhook?.include_values ?? false,
   };

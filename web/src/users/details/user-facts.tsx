@@ -1,6 +1,7 @@
 import { Anchor, Code, Group, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
+import { useNames } from '../../audit/data';
 import { CopyIcon } from '../../components/copy-button';
 import { Facts } from '../../components/facts';
 import { Section } from '../../components/page';
@@ -91,7 +92,7 @@ export function AccountFacts({ user }: { user: User }): ReactNode {
               {created_by !== null && (
                 <>
                   {' '}
-                  {overview.by} <CreatorLink id={created_by} />
+                  {texts.history.by} <CreatorLink id={created_by} />
                 </>
               )}
             </span>,
@@ -113,18 +114,15 @@ export function AccountFacts({ user }: { user: User }): ReactNode {
   );
 }
 
-/** Links the user who created a user. Of an API key, links what the audit log knows of it. */
+/** Links the user or API key that created a user, or its events if it is outside the scope. */
 function CreatorLink({ id }: { id: string }): ReactNode {
+  const isUser = useUserNames([id])[id] !== undefined;
+  const name = useNames([], [id])[id];
+  const path = name === undefined ? `/audit?actor_id=${id}` : `/${isUser ? 'users' : 'api-keys'}/${id}`;
   const { can } = useMe();
-  const name = useUserNames([id])[id];
   if (name === undefined && !can('audit:read')) return id;
   return (
-    <Anchor
-      component={Link}
-      to={name === undefined ? `/audit?actor_id=${id}` : `/users/${id}`}
-      inherit
-      underline="always"
-    >
+    <Anchor component={Link} to={path} inherit underline="always">
       {name ?? `…${id.slice(-8)}`}
     </Anchor>
   );

@@ -2,12 +2,13 @@ import { Button, Group, Stack, Text } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { api, dataOf } from '../../api/client';
-import { AddressLink } from '../../audit/address-link';
 import { useChanges } from '../../audit/changes';
-import { ActorText, type AuditEvent, type Names } from '../../audit/event-parties';
+import type { AuditEvent, Names } from '../../audit/data';
+import { ActorText } from '../../audit/event-parties';
 import { auditTexts as auditDe } from '../../audit/texts.de';
 import { auditTexts as auditEn } from '../../audit/texts.en';
 import { useEventName } from '../../audit/use-event-name';
+import { AddressLink } from '../../components/address-link';
 import { EmptyState, PageSkeleton } from '../../components/page';
 import { ProblemAlert } from '../../components/problem-alert';
 import { TimeText } from '../../components/time-text';
@@ -73,7 +74,7 @@ function HistoryItem({ event, names }: { event: AuditEvent; names: Names }): Rea
         {event.ip !== null && (
           <>
             {' · '}
-            <AddressLink ip={event.ip} />
+            <AddressLink ip={event.ip} isInText />
           </>
         )}
       </Text>

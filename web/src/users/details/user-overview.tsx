@@ -1,12 +1,12 @@
 import { Anchor, Badge, Group, Paper, SimpleGrid, Stack, Text } from '@mantine/core';
-import { useQuery, type UseQueryResult } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
-import { api, dataOf, type QueryOf, type Schema } from '../../api/client';
-import { AddressLink } from '../../audit/address-link';
+import { AddressLink } from '../../components/address-link';
 import { TimeText } from '../../components/time-text';
 import { rolePath } from '../../roles/role-links';
 import { useMe } from '../../session/use-me';
+import { sessionsQuery } from '../../sessions/data';
 import { useDeviceName } from '../../sessions/session-columns';
 import { useLanguage, useTexts } from '../../texts/language';
 import { usersTexts as de } from '../texts.de';
@@ -72,7 +72,9 @@ function Cell({ label, tab, hint, children }: CellProps): ReactNode {
 function LastLogin({ user: { user_id, last_login_at, last_login_ip } }: { user: User }): ReactNode {
   const { fields } = useTexts({ en, de });
   const deviceOf = useDeviceName();
-  const { data } = useSessions(user_id, { order_by: 'created_at', order_dir: 'desc', count: 'none' });
+  const { can } = useMe();
+  const newest = { user_id, order_by: 'created_at', order_dir: 'desc', per_page: 1, count: 'none' } as const;
+  const { data } = useQuery({ ...sessionsQuery(newest), enabled: can('session:read') });
   const session = data?.items.find(({ ip }) => ip === last_login_ip);
   return (
     <Cell
@@ -81,7 +83,7 @@ function LastLogin({ user: { user_id, last_login_at, last_login_ip } }: { user: 
         last_login_ip !== null && (
           <>
             {session !== undefined && `${deviceOf(session)} · `}
-            <AddressLink ip={last_login_ip} />
+            <AddressLink ip={last_login_ip} isInText />
           </>
         )
       }
@@ -94,7 +96,16 @@ function LastLogin({ user: { user_id, last_login_at, last_login_ip } }: { user: 
 function LiveSessions({ user: { user_id } }: { user: User }): ReactNode {
   const { overview: texts } = useTexts({ en, de });
   const language = useLanguage();
-  const { data } = useSessions(user_id, { active: true, order_by: 'last_seen_at', order_dir: 'desc', count: 'exact' });
+  const { can } = useMe();
+  const live = {
+    user_id,
+    active: true,
+    order_by: 'last_seen_at',
+    order_dir: 'desc',
+    per_page: 1,
+    count: 'exact',
+  } as const;
+  const { data } = useQuery({ ...sessionsQuery(live), enabled: can('session:read') });
   const newest = data?.items[0];
   if (data === undefined) return null;
   return (
@@ -114,17 +125,6 @@ function LiveSessions({ user: { user_id } }: { user: User }): ReactNode {
       {(data.total?.value ?? 0).toLocaleString(language)}
     </Cell>
   );
-}
-
-/** Reads the first of the sessions of a user. Does nothing without `session:read`. */
-function useSessions(user_id: string, order: QueryOf<'listSessions'>): UseQueryResult<Schema<'SessionListResponse'>> {
-  const { can } = useMe();
-  const query = { ...order, user_id, per_page: 1 };
-  return useQuery({
-    queryKey: ['sessions', 'list', query],
-    queryFn: ({ signal }) => dataOf(api.GET('/auth/session/list', { params: { query }, signal })),
-    enabled: can('session:read'),
-  });
 }
 
 function Factors({ user: { second_factors, must_enroll_second_factor, ...user } }: { user: User }): ReactNode {
