@@ -178,6 +178,22 @@ export const shellTexts: typeof en = {
     stay: 'Weiter bearbeiten',
     leave: 'Änderungen verwerfen',
   },
+  draft: {
+    save: 'Speichern',
+    saved: 'Die Änderungen sind gespeichert.',
+    title: 'Inzwischen hat jemand anderes gespeichert',
+    text: 'Ihre Änderungen sind noch nicht gespeichert. Wählen Sie, was gelten soll.',
+    savedAt: 'Der andere Stand wurde gespeichert:',
+    mine: 'Ihr Stand',
+    theirs: 'Gespeicherter Stand',
+    others: 'Im gespeicherten Stand außerdem geändert',
+    saveChoice: 'Auswahl speichern',
+    keepTheirs: 'Gespeicherten Stand behalten',
+    waiting:
+      'Der Dienst antwortet gerade nicht. Ihre Änderungen bleiben erhalten und werden gespeichert, ' +
+      'sobald er wieder antwortet.',
+    stopWaiting: 'Nicht länger warten',
+  },
   confirmTyping: (word) => `Geben Sie zur Bestätigung ${word} ein`,
   never: 'nie',
   justNow: 'gerade eben',
