@@ -205,7 +205,7 @@ describe('roles and API keys in the console', () => {
       .getByRole('checkbox', { name: 'All permissions of module-1', exact: true })
       .waitFor({ state: 'detached' });
     await page.getByRole('checkbox', { name: 'All permissions of fleet' }).check();
-    await page.keyboard.press('Enter');
+    await page.getByLabel('Search permissions').press('Enter');
     await click(page, 'Create role', headingOf(page, 'fleet_operator'));
     await click(page, 'Add users', dialogOf(page, 'Grant the role fleet_operator'));
     await fill(page, { 'Search users by name': 'dispatcher' });
