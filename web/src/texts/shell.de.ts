@@ -113,7 +113,7 @@ export const shellTexts: typeof en = {
   },
   outage: {
     title: 'Warten auf den Dienst',
-    text: 'Die Verbindung ist unterbrochen. Ihre Eingaben bleiben erhalten. Sobald der Dienst antwortet, geht es weiter.',
+    text: 'Der Dienst antwortet nicht. Ihre Eingaben bleiben erhalten, und es geht von selbst weiter.',
   },
   update: {
     title: 'Eine neue Version ist verfügbar',
