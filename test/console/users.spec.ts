@@ -60,7 +60,7 @@ describe('users in the console', () => {
     const { body } = await subject.service.get('/user/list?name=grace&count=exact', subject.service.admin);
     expect(body.total).toEqual({ value: 1, relation: 'eq' });
     expect((await subject.service.mailbox.take('grace@example.com')).token).not.toBeNull();
-    await click(page, 'Why can this user not log in?');
+    await click(page, 'Show details');
     await page.getByRole('heading', { name: 'The user has not set a password yet' }).waitFor();
     await click(page, 'Send an invitation');
     expect((await subject.service.mailbox.take('grace@example.com')).token).not.toBeNull();
