@@ -25,7 +25,7 @@ with
     where (sessions.ended_at is null and sessions.expires_at > now())
     group by carrier_id, user_type
     union all
-    select carrier_id, user_type, 'mails_failed', count(*)
+    select carrier_id, user_type, case state when 'failed' then 'mails_failed' else 'mails_failing' end, count(*)
     from (
       select
         jobs.job_id as mail_id,
@@ -62,8 +62,8 @@ with
       ) jobs
       join users on users.user_id = (jobs.payload ->> 'user_id')::uuid and users.deleted_at is null
     ) mails
-    where state = 'failed'
-    group by carrier_id, user_type
+    where state = 'failed' or failing
+    group by 1, 2, 3
   ),
   counted as (
     select coalesce(carrier_id, '') as carrier_id, user_type, kind, sum(count)::integer as count
@@ -135,3 +135,13 @@ left join keys on (keys.revoked_at is null and keys.suspended_at is null and key
     or keys.created_by = $3::uuid
   )
 group by times.until;
+
+-- countWebhooks(limited)
+select
+  count(*) filter (where disabled_reason <> 'requested')::integer as disabled,
+  count(*) filter (where state = 'failing')::integer as failing
+from webhooks
+where (
+  (webhooks.user_type = 'carrier' and webhooks.carrier_id = any($1::text[]))
+  or webhooks.created_by = $2::uuid
+);

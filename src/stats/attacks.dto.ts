@@ -28,7 +28,7 @@ export class AttackedUserResponse {
   last_at!: Date;
 }
 
-/** Rejected logins of the last 24 hours, within the scope of the caller. */
+/** The last 200,000 rejected logins of the last 24 hours, within the scope of the caller. */
 export class AttacksResponse {
   /** networks with the most rejected logins first; at most 100 */
   networks!: AttackingNetworkResponse[];

@@ -13,11 +13,13 @@ export type AttackingNetwork = Answered<Omit<AttackingNetworkResponse, 'blocked_
 /** Number of rejected logins in the last hour, and the usual number. */
 export type RefusalRate = Pick<AttacksResponse, 'refused_last_hour' | 'usual_for_the_hour'>;
 
+/** Maximum number of rejected logins that a statement reads, the latest first. */
+const eventsMax = 200_000;
 /** Maximum number of networks and of users. */
 const rowsMax = 100;
-const network = rawSql('network(set_masklen(events.ip, case family(events.ip) when 4 then 24 else 64 end))');
+const network = rawSql('network(set_masklen(ip, case family(ip) when 4 then 24 else 64 end))');
 
-/** The SQL of attacks. Reads the rejected logins of a scope by the index on event type and time. */
+/** The SQL of attacks. Reads rejected logins by the index on event type and time. */
 @Injectable()
 export class AttacksRepository {
   constructor(private readonly database: Database) {}
@@ -43,11 +45,12 @@ export class AttacksRepository {
         from (
           select
             ${network} as network,
-            coalesce(events.target_id::text, events.changes #>> '{login,after}') as login,
+            coalesce(target_id::text, changes #>> '{login,after}') as login,
             count(*) as refused,
-            min(events.occurred_at) as first_at,
-            max(events.occurred_at) as last_at
-          from ${refusedSince(scope, '24 hours')} and events.ip is not null
+            min(occurred_at) as first_at,
+            max(occurred_at) as last_at
+          from ${latestRefused(scope, '24 hours')}
+          where ip is not null
           group by 1, 2
         ) logins
         group by network
@@ -69,11 +72,12 @@ export class AttacksRepository {
           max(last_at) as last_at
         from (
           select
-            events.target_id as user_id,
+            target_id as user_id,
             ${network} as network,
             count(*) as refused,
-            max(events.occurred_at) as last_at
-          from ${refusedSince(scope, '24 hours')} and events.target_id is not null
+            max(occurred_at) as last_at
+          from ${latestRefused(scope, '24 hours')}
+          where target_id is not null
           group by 1, 2
         ) networks
         group by user_id
@@ -90,7 +94,7 @@ export class AttacksRepository {
       select
         (
           select count(*)::integer
-          from ${refusedSince(scope, '1 hour')}
+          from ${latestRefused(scope, '1 hour')}
         ) as refused_last_hour,
         percentile_disc(0.5) within group (order by days.refused) as usual_for_the_hour
       from (
@@ -105,10 +109,15 @@ export class AttacksRepository {
   }
 }
 
-/** Renders the rejected logins of a scope since some time ago, as a source and its conditions. */
-function refusedSince(scope: Scope, age: '1 hour' | '24 hours'): SqlFragment {
-  return sql`${eventsFor(scope)}
-          where events.event_type = 'login.failed'
-            and events.occurred_at > now() - interval ${rawSql(`'${age}'`)}
-            and ${visibleEvents(scope)}`;
+/** Renders a source of the latest rejected logins of a scope. */
+function latestRefused(scope: Scope, age: '1 hour' | '24 hours'): SqlFragment {
+  return sql`(
+            select events.occurred_at, events.target_id, events.ip, events.changes
+            from ${eventsFor(scope)}
+            where events.event_type = 'login.failed'
+              and events.occurred_at > now() - interval ${rawSql(`'${age}'`)}
+              and ${visibleEvents(scope)}
+            order by events.occurred_at desc
+            limit ${eventsMax}::integer
+          ) refused`;
 }

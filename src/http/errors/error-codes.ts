@@ -194,6 +194,16 @@ export const errorCodes = {
     title: 'The user has no password',
     meaning: 'A user without a password cannot be active. Invite the user to set a password.',
   },
+  'user.not_invited': {
+    status: 409,
+    title: 'The user is not invited',
+    meaning: 'Only a user with the status `invited` gets an invitation. This user has a password or is disabled.',
+  },
+  'user.has_logged_in': {
+    status: 409,
+    title: 'The user has logged in',
+    meaning: 'The undo of an import deletes only users who have never logged in. Delete this user individually.',
+  },
   'role.name_taken': {
     status: 409,
     title: 'Role name already in use',

@@ -542,6 +542,11 @@ export const listWebhooksFilters = {
     choices: ['active', 'failing', 'disabled'],
     operators: ['', '_ne', '_in'],
   },
+  disabled_reason: {
+    kind: 'choice',
+    choices: ['requested', 'gone', 'failed', 'creator', 'not_me'],
+    operators: ['', '_ne', '_in', '_isnull'],
+  },
   created_at: {
     kind: 'time',
     operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte'],

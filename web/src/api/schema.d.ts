@@ -539,7 +539,7 @@ export interface paths {
         put?: never;
         /**
          * Undo an operation
-         * @description Restores every user whose `version` has not changed since the operation. Possible for 30 days. Other users are skipped, with the reason. Users that an undo skipped, or did not reach because it was canceled or failed, can be restored by another undo. Changes and deletions can be undone, including those of a canceled operation; imports and undos cannot. Ended sessions stay ended. Permissions, scope and grants at the time of the undo apply. The response is the operation that does the undo. With up to 10,000 users, it has already ended.
+         * @description Restores every user whose `version` has not changed since the operation. Possible for 30 days. Other users are skipped, with the reason. The undo of an import, which requires `user:import` and `user:delete`, deletes the users that it created, as long as they are unchanged and have never logged in. Users that an undo skipped, or did not reach because it was canceled or failed, can be restored by another undo. Changes, deletions and imports can be undone, including those of a canceled operation; undos cannot. Ended sessions stay ended. Permissions, scope and grants at the time of the undo apply. The response is the operation that does the undo. With up to 10,000 users, it has already ended.
          *
          *     Permission: `any login`
          *
@@ -561,7 +561,7 @@ export interface paths {
         };
         /**
          * Export the users that match a filter
-         * @description Exports all users in the scope of the caller that match the filter, from one snapshot, in the order of their ids. The filters are those of `GET /user/list`, including `attributes.<key>`. An import accepts the columns of an export. CSV follows RFC 4180 with a header line. An empty cell is no value. `attributes` is JSON. Lists are plain text with `;` between the items; a list that is empty, or that a spreadsheet would change to a number or date, is JSON. A cell that a spreadsheet would run as a formula (`= + - @`, tab or line break, also after apostrophes) gets one more apostrophe, which an import removes. The same applies to each part of a cell after `;`, tab or line break, where spreadsheets of some languages split cells; in `attributes`, the `;` becomes `\u003b`. A carrier, or a System User with their API keys, has one export at a time; a second export returns 429. A client that reads nothing for 30 seconds, or less than 16 KiB per second for long, is disconnected. The audit log records each export. If an export fails midway, the connection closes before the end of the body.
+         * @description Exports all users in the scope of the caller that match the filter, from one snapshot, in the order of their ids. The filters are those of `GET /user/list`, including `attributes.<key>`. An import accepts the columns of an export, with any delimiter and with or without a byte order mark. CSV follows RFC 4180 with a header line. An empty cell is no value. `attributes` is JSON. Lists are plain text with `;` between the items; a list that is empty, or that a spreadsheet would change to a number or date, is JSON. A cell that a spreadsheet would run as a formula (`= + - @`, tab or line break, also after apostrophes) gets one more apostrophe, which an import removes. The same applies to each part of a cell after `;`, tab or line break, where spreadsheets of some languages split cells; in `attributes`, the `;` becomes `\u003b`. A carrier, or a System User with their API keys, has one export at a time; a second export returns 429. A client that reads nothing for 30 seconds, or less than 16 KiB per second for long, is disconnected. The audit log records each export. If an export fails midway, the connection closes before the end of the body.
          *
          *     Permission: `user:export`
          *
@@ -1823,7 +1823,7 @@ export interface paths {
         };
         /**
          * Get the overview
-         * @description Returns the figures of the start page: users by status, live sessions, logins of the last 24 hours, running operations and what needs attention, within the carriers of the caller. A job counts users, sessions, logins and failed mails every minute, or less often if a count takes longer than 600 ms. `as_of` is the time of the last count, and `age_seconds` its age. Expiring API keys require `key:manage`, failed mails `mail:manage`, and an attack `audit:read`: more rejected logins in the last hour than 30 and than three times the usual number.
+         * @description Returns the figures of the start page: users by status, live sessions, logins of the last 24 hours, running operations and what needs attention, within the carriers of the caller. A job counts users, sessions, logins and failed mails every minute, or less often if a count takes longer than 600 ms. `as_of` is the time of the last count, and `age_seconds` its age. Expiring API keys require `key:manage`, mails `mail:manage`, webhooks `webhook:manage`, and an attack `audit:read`: more rejected logins in the last hour than 30 and than three times the usual number. `health` is for System Users without a carrier scope, and at most a minute old.
          *
          *     Permission: `user:read`
          */
@@ -1845,7 +1845,7 @@ export interface paths {
         };
         /**
          * Get the attacks of the last 24 hours
-         * @description Counts the rejected logins (`login.failed`) of the last 24 hours by network and by user. The result is at most 10 seconds old. Callers with a scope get only the rejected logins of users within the scope, and no blocks. A login with an unknown name belongs to no user, so only callers without a scope see it.
+         * @description Counts the rejected logins (`login.failed`) of the last 24 hours, at most the last 200,000, by network and by user. The result is at most 10 seconds old. Callers with a scope get only the rejected logins of users within the scope, and no blocks. A login with an unknown name belongs to no user, so only callers without a scope see it.
          *
          *     Permission: `audit:read`
          */
@@ -3266,6 +3266,18 @@ export interface components {
             /** @description the first 20 users that would change, as they are now; only their ids without `user:read` */
             sample: components["schemas"]["PreviewedUserResponse"][];
             /**
+             * Format: int64
+             * @description with `invite`: mails that will be sent
+             * @example 110
+             */
+            mails: number;
+            /**
+             * Format: int64
+             * @description with `invite`: estimated seconds until the last mail is sent, after the mails that wait already and at the pace of the mails that this instance has sent; a retry takes longer
+             * @example 37
+             */
+            mails_seconds: number;
+            /**
              * @description repeat the request with this token instead of `dry_run` to change exactly the previewed users; if other users match by then, the request fails; valid once
              * @example eyJjIjoiMDE5MmYwYzMifQ.kV7d2RZs
              */
@@ -3484,6 +3496,11 @@ export interface components {
              * @example true
              */
             secure?: boolean;
+            /**
+             * @description true mails a new invitation to the users who are `invited`, and skips all others. Cannot be combined with other fields, and cannot be undone
+             * @example true
+             */
+            invite?: boolean;
         };
         /** @description One-time link to an export. */
         ExportLinkResponse: {
@@ -3524,6 +3541,18 @@ export interface components {
              * @example 9
              */
             unchanged: number;
+            /**
+             * Format: int64
+             * @description number of new users without a password: the import mails them invitations with `invite=true`
+             * @example 100
+             */
+            mails: number;
+            /**
+             * Format: int64
+             * @description estimated seconds until the last of these mails is sent, after the mails that wait already and at the pace of the mails that this instance has sent; a retry takes longer
+             * @example 34
+             */
+            mails_seconds: number;
             /**
              * Format: int64
              * @description number of rows that would fail
@@ -6027,7 +6056,7 @@ export interface components {
             kind: components["schemas"]["AttentionKind"];
             /**
              * Format: int64
-             * @description number of users, API keys, mails or rejected logins
+             * @description number of users, API keys, mails, webhooks or rejected logins
              * @example 12
              */
             count: number;
@@ -6045,6 +6074,149 @@ export interface components {
             filter: {
                 [key: string]: string;
             };
+        };
+        /** @description The jobs in the background, without mails. */
+        JobsHealthResponse: {
+            /**
+             * @description `critical`: jobs stand still; `warning`: jobs failed
+             * @example ok
+             */
+            state: components["schemas"]["HealthState"];
+            /**
+             * Format: int64
+             * @description number of jobs that have been due or running for more than 10 minutes
+             * @example 0
+             */
+            overdue: number;
+            /**
+             * Format: int64
+             * @description number of jobs whose last attempt failed
+             * @example 0
+             */
+            failed: number;
+            /**
+             * Format: int64
+             * @description seconds since the oldest overdue job was due or began to run; 0 if none is overdue
+             * @example 0
+             */
+            oldest_seconds: number;
+        };
+        /** @description The database. */
+        DatabaseHealthResponse: {
+            /**
+             * @description `warning` at 80% of the connections, `critical` at 95%
+             * @example ok
+             */
+            state: components["schemas"]["HealthState"];
+            /**
+             * Format: int64
+             * @description size of the database in bytes
+             * @example 1073741824
+             */
+            size_bytes: number;
+            /**
+             * Format: int64
+             * @description open connections to the server, of all databases
+             * @example 12
+             */
+            connections: number;
+            /**
+             * Format: int64
+             * @description connections that the server allows
+             * @example 100
+             */
+            connections_max: number;
+        };
+        /** @description The disk of the embedded database. */
+        DiskHealthResponse: {
+            /**
+             * @description `warning` below 10% or 1 GiB, `critical` below 2% or 256 MiB of free space
+             * @example ok
+             */
+            state: components["schemas"]["HealthState"];
+            /**
+             * Format: int64
+             * @description free space in bytes
+             * @example 53687091200
+             */
+            free_bytes: number;
+            /**
+             * Format: int64
+             * @description total space in bytes
+             * @example 107374182400
+             */
+            total_bytes: number;
+        };
+        /** @description The mail queue. */
+        MailHealthResponse: {
+            /**
+             * @description `critical`: the mail server cannot be used; `warning`: mails fail
+             * @example ok
+             */
+            state: components["schemas"]["HealthState"];
+            /**
+             * Format: int64
+             * @description number of mails that wait for their first or next attempt
+             * @example 3
+             */
+            waiting: number;
+            /**
+             * Format: int64
+             * @description of these, mails that failed twice or got a 5xx response
+             * @example 1
+             */
+            failing: number;
+            /**
+             * Format: int64
+             * @description mails whose last attempt failed
+             * @example 0
+             */
+            failed: number;
+            /**
+             * Format: int64
+             * @description seconds since the oldest waiting mail was requested; 0 if none waits
+             * @example 12
+             */
+            oldest_seconds: number;
+        };
+        /** @description The webhooks of all users. */
+        WebhooksHealthResponse: {
+            /**
+             * @description `critical`: the service disabled a webhook; `warning`: a webhook fails or is late by 10 min
+             * @example ok
+             */
+            state: components["schemas"]["HealthState"];
+            /**
+             * Format: int64
+             * @description number of webhooks that the service disabled
+             * @example 0
+             */
+            disabled: number;
+            /**
+             * Format: int64
+             * @description number of webhooks that fail
+             * @example 0
+             */
+            failing: number;
+            /**
+             * Format: int64
+             * @description seconds since the oldest change that an enabled webhook has not sent; 0 if all are sent
+             * @example 0
+             */
+            behind_seconds: number;
+        };
+        /** @description State of the parts of the service, at most a minute old. */
+        ServiceHealthResponse: {
+            /** @description jobs in the background */
+            jobs: components["schemas"]["JobsHealthResponse"];
+            /** @description database */
+            database: components["schemas"]["DatabaseHealthResponse"];
+            /** @description disk; absent unless the service runs the embedded database */
+            disk?: components["schemas"]["DiskHealthResponse"];
+            /** @description mail; requires `mail:manage` */
+            mail?: components["schemas"]["MailHealthResponse"];
+            /** @description webhooks; requires `webhook:manage` */
+            webhooks?: components["schemas"]["WebhooksHealthResponse"];
         };
         /** @description Figures of the start page, within the scope of the caller. */
         OverviewResponse: {
@@ -6078,6 +6250,8 @@ export interface components {
             operations_running: number;
             /** @description what needs attention, as far as the caller may see it; a count may be 0 */
             attention: components["schemas"]["AttentionResponse"][];
+            /** @description state of the parts of the service; absent for callers with a scope */
+            health?: components["schemas"]["ServiceHealthResponse"];
         };
         /** @description A network with rejected logins. */
         AttackingNetworkResponse: {
@@ -6149,7 +6323,7 @@ export interface components {
              */
             last_at: string;
         };
-        /** @description Rejected logins of the last 24 hours, within the scope of the caller. */
+        /** @description The last 200,000 rejected logins of the last 24 hours, within the scope of the caller. */
         AttacksResponse: {
             /** @description networks with the most rejected logins first; at most 100 */
             networks: components["schemas"]["AttackingNetworkResponse"][];
@@ -6418,7 +6592,7 @@ export interface components {
          * @example users_locked
          * @enum {string}
          */
-        AttentionKind: "users_locked" | "users_must_enroll" | "api_keys_expiring" | "mails_failed" | "attack";
+        AttentionKind: "users_locked" | "users_must_enroll" | "api_keys_expiring" | "mails_failed" | "attack" | "mails_failing" | "webhooks_disabled" | "webhooks_failing";
         /**
          * @description Sort field of the list.
          * @default carrier_id
@@ -6465,6 +6639,13 @@ export interface components {
          */
         CountRelation: "eq" | "approx";
         /**
+         * @description Character between the cells of a CSV file.
+         * @default comma
+         * @example comma
+         * @enum {string}
+         */
+        CsvDelimiter: "comma" | "semicolon" | "tab";
+        /**
          * @description Sort field of the list.
          * @default created_at
          * @example created_at
@@ -6478,6 +6659,12 @@ export interface components {
          * @enum {string}
          */
         EventSort: "occurred_at";
+        /**
+         * @description Names of the columns of an export.
+         * @example user_id
+         * @enum {string}
+         */
+        ExportColumn: "user_id" | "user_type" | "name" | "email" | "email_verified_at" | "first_name" | "last_name" | "phone" | "job_title" | "department" | "locale" | "timezone" | "carrier_id" | "carrier_scope" | "roles" | "status" | "allowed_ips" | "attributes" | "must_change_password" | "created_at" | "last_login_at" | "last_login_ip" | "last_seen_at" | "password_changed_at";
         /**
          * @description Format of an export.
          * @default csv
@@ -6503,6 +6690,12 @@ export interface components {
          * @enum {string}
          */
         FactorsDecision: "keep" | "remove_all";
+        /**
+         * @description State of a part of the service, the best first.
+         * @example ok
+         * @enum {string}
+         */
+        HealthState: "ok" | "warning" | "critical";
         /**
          * @description State of the link of an invitation.
          * @example none
@@ -9157,6 +9350,23 @@ export interface components {
          * @example csv
          */
         Format: components["schemas"]["ExportFormat"];
+        /**
+         * @description Columns of the file, in this order; all by default
+         * @example [
+         *       "user_id"
+         *     ]
+         */
+        ColumnIn: components["schemas"]["ExportColumn"][];
+        /**
+         * @description Character between the cells of a CSV file. Spreadsheets in German expect `semicolon`
+         * @example comma
+         */
+        Delimiter: components["schemas"]["CsvDelimiter"];
+        /**
+         * @description `true`: begins a CSV file with a byte order mark, so that Excel reads it as UTF-8
+         * @example true
+         */
+        Bom: boolean;
         /**
          * @description `true`: includes `password_hash`, except of users that the caller may not change; requires `user:purge` and `format=ndjson`
          * @example true
@@ -13264,6 +13474,23 @@ export interface operations {
                  */
                 format?: components["parameters"]["Format"];
                 /**
+                 * @description Columns of the file, in this order; all by default
+                 * @example [
+                 *       "user_id"
+                 *     ]
+                 */
+                column_in?: components["parameters"]["ColumnIn"];
+                /**
+                 * @description Character between the cells of a CSV file. Spreadsheets in German expect `semicolon`
+                 * @example comma
+                 */
+                delimiter?: components["parameters"]["Delimiter"];
+                /**
+                 * @description `true`: begins a CSV file with a byte order mark, so that Excel reads it as UTF-8
+                 * @example true
+                 */
+                bom?: components["parameters"]["Bom"];
+                /**
                  * @description `true`: includes `password_hash`, except of users that the caller may not change; requires `user:purge` and `format=ndjson`
                  * @example true
                  */
@@ -13956,6 +14183,23 @@ export interface operations {
                  * @example csv
                  */
                 format?: components["parameters"]["Format"];
+                /**
+                 * @description Columns of the file, in this order; all by default
+                 * @example [
+                 *       "user_id"
+                 *     ]
+                 */
+                column_in?: components["parameters"]["ColumnIn"];
+                /**
+                 * @description Character between the cells of a CSV file. Spreadsheets in German expect `semicolon`
+                 * @example comma
+                 */
+                delimiter?: components["parameters"]["Delimiter"];
+                /**
+                 * @description `true`: begins a CSV file with a byte order mark, so that Excel reads it as UTF-8
+                 * @example true
+                 */
+                bom?: components["parameters"]["Bom"];
                 /**
                  * @description `true`: includes `password_hash`, except of users that the caller may not change; requires `user:purge` and `format=ndjson`
                  * @example true
@@ -17205,6 +17449,28 @@ export interface operations {
                  *     ]
                  */
                 state_in?: components["schemas"]["WebhookState"][];
+                /**
+                 * @description Why the webhook is disabled; `requested`: by a user: equals
+                 * @example requested
+                 */
+                disabled_reason?: components["schemas"]["WebhookDisabledReason"];
+                /**
+                 * @description Why the webhook is disabled; `requested`: by a user: does not equal; matches null too
+                 * @example requested
+                 */
+                disabled_reason_ne?: components["schemas"]["WebhookDisabledReason"];
+                /**
+                 * @description Why the webhook is disabled; `requested`: by a user: is one of up to 500 different values, separated by commas
+                 * @example [
+                 *       "requested"
+                 *     ]
+                 */
+                disabled_reason_in?: components["schemas"]["WebhookDisabledReason"][];
+                /**
+                 * @description Why the webhook is disabled; `requested`: by a user: has no value
+                 * @example true
+                 */
+                disabled_reason_isnull?: boolean;
                 /**
                  * @description Time of creation: equals
                  * @example 2026-11-20T13:00:00.000Z

@@ -7,8 +7,7 @@ import { useFormats } from '../texts/formats';
 import { useTexts } from '../texts/language';
 import { timeOf } from '../texts/time-of';
 import { useShellTexts } from '../texts/use-shell-texts';
-import { auditTexts as de } from './texts.de';
-import { auditTexts as en } from './texts.en';
+import { useAuditTexts } from './use-audit-texts';
 
 /** The change of a field, with its values as text. */
 export interface FieldChange {
@@ -31,7 +30,7 @@ const timeFields = new Set([
 
 /** Returns a function that formats the changes of an event as text. */
 export function useChanges(): (changes: Record<string, unknown>) => FieldChange[] {
-  const texts = useTexts({ en, de });
+  const texts = useAuditTexts();
   const mails = useTexts({ en: mailsEn, de: mailsDe });
   const sessions = useTexts({ en: sessionsEn, de: sessionsDe });
   const { values } = texts;

@@ -7,13 +7,13 @@ import {
   IconMail,
   type IconProps,
   IconShieldLock,
+  IconShieldX,
   IconUpload,
   IconUserCircle,
   IconUsers,
   IconWebhook,
 } from '@tabler/icons-react';
 import type { ComponentType } from 'react';
-import { operationPermissions } from '../operations/permissions';
 import type { shellTexts } from '../texts/shell.en';
 
 /** The parts of the navigation, in their order. The first and the last have no heading. */
@@ -28,8 +28,8 @@ export interface NavigationItem {
   icon: ComponentType<IconProps>;
   /** part of the navigation in which the page stands */
   group: (typeof navigationGroups)[number];
-  /** permissions of which the user needs at least one */
-  permissions?: string[];
+  /** permissions that the user needs at least one of, if they differ from those of the page */
+  permissions?: readonly string[];
   /** permission that hides the page here, because another page links to it */
   hiddenWith?: string;
 }
@@ -37,21 +37,21 @@ export interface NavigationItem {
 /** All pages of the navigation, in their order. */
 export const navigationItems: NavigationItem[] = [
   { to: '/', text: 'overview', icon: IconLayoutDashboard, group: 'start', permissions: ['user:read'] },
-  { to: '/users', text: 'users', icon: IconUsers, group: 'people', permissions: ['user:read'] },
+  { to: '/users', text: 'users', icon: IconUsers, group: 'people' },
   {
     to: '/users/import',
     text: 'import',
     icon: IconUpload,
     group: 'people',
-    permissions: ['user:import'],
     hiddenWith: 'user:read',
   },
-  { to: '/roles', text: 'roles', icon: IconShieldLock, group: 'people', permissions: ['role:read'] },
-  { to: '/operations', text: 'operations', icon: IconListCheck, group: 'people', permissions: operationPermissions },
+  { to: '/roles', text: 'roles', icon: IconShieldLock, group: 'people' },
+  { to: '/operations', text: 'operations', icon: IconListCheck, group: 'people' },
   { to: '/sessions', text: 'sessions', icon: IconDeviceDesktop, group: 'security' },
-  { to: '/audit', text: 'audit', icon: IconHistory, group: 'security', permissions: ['audit:read'] },
-  { to: '/api-keys', text: 'apiKeys', icon: IconKey, group: 'system', permissions: ['key:manage'] },
-  { to: '/webhooks', text: 'webhooks', icon: IconWebhook, group: 'system', permissions: ['webhook:manage'] },
-  { to: '/mails', text: 'mails', icon: IconMail, group: 'system', permissions: ['mail:manage'] },
+  { to: '/audit', text: 'audit', icon: IconHistory, group: 'security' },
+  { to: '/attacks', text: 'attacks', icon: IconShieldX, group: 'security' },
+  { to: '/api-keys', text: 'apiKeys', icon: IconKey, group: 'system' },
+  { to: '/webhooks', text: 'webhooks', icon: IconWebhook, group: 'system' },
+  { to: '/mails', text: 'mails', icon: IconMail, group: 'system' },
   { to: '/account', text: 'account', icon: IconUserCircle, group: 'own' },
 ];

@@ -124,7 +124,7 @@ function Search({ onClose, onShowShortcuts }: Omit<PaletteProps, 'opened'>): Rea
                   >
                     {result.icon}
                     <div>
-                      {result.label}
+                      <div>{result.label}</div>
                       <Text size="xs" c="dimmed">
                         {result.description}
                       </Text>

@@ -12,6 +12,7 @@ import { IdleWarning } from '../session/idle-warning';
 import { LoginAgainDialog } from '../session/login-again-dialog';
 import { useSession } from '../session/session-store';
 import { useShellTexts } from '../texts/use-shell-texts';
+import { ConnectionNotice, LoadingBar } from './connection-notice';
 import { FrameSkeleton, headerSize, navigationSize } from './frame-skeleton';
 import { NavigationLinks } from './navigation-links';
 import { Palette } from './palette';
@@ -58,6 +59,7 @@ function Frame(): ReactNode {
   useHotkeys([['mod+K', search.open]], []);
   return (
     <AppShell header={headerSize} navbar={{ ...navigationSize, collapsed: { mobile: !isOpen } }} padding="md">
+      <LoadingBar />
       <a className={classes.skip} href="#content" onClick={focusContent}>
         {navigation.skip}
       </a>
@@ -90,6 +92,7 @@ function Frame(): ReactNode {
         </ScrollArea>
       </AppShell.Navbar>
       <AppShell.Main id="content" tabIndex={-1} className={classes.main}>
+        <ConnectionNotice />
         <Boundary key={pathname} isInFrame>
           <Suspense fallback={<PageSkeleton />}>
             <Outlet />

@@ -59,6 +59,8 @@ export const errorTexts: Record<string, string> = {
   'user.name_taken': 'Ein anderer Benutzer hat diesen Namen.',
   'user.last_administrator':
     'Das ist der letzte Administrator. Machen Sie zuerst einen anderen Benutzer zum Administrator.',
+  'user.not_invited': 'Dieser Benutzer ist nicht eingeladen: Er hat ein Passwort oder ist deaktiviert.',
+  'user.has_logged_in': 'Dieser Benutzer hat sich seit dem Import angemeldet. Löschen Sie ihn einzeln.',
   'user.no_password': 'Ein Benutzer ohne Passwort kann nicht aktiv sein. Laden Sie ihn ein.',
   'role.name_taken': 'Eine andere Rolle hat diesen Namen.',
   'role.in_use': 'Benutzer oder andere Rollen verwenden diese Rolle noch. Entfernen Sie sie dort zuerst.',

@@ -51,6 +51,8 @@ export const errorTexts: Record<string, string> = {
   'user.email_taken': 'Another user has this e-mail address.',
   'user.name_taken': 'Another user has this name.',
   'user.last_administrator': 'This is the last administrator. Make another user an administrator first.',
+  'user.not_invited': 'This user is not invited: the user has a password or is disabled.',
+  'user.has_logged_in': 'This user has logged in since the import. Delete the user individually.',
   'user.no_password': 'A user without a password cannot be active. Invite the user.',
   'role.name_taken': 'Another role has this name.',
   'role.in_use': 'Users or other roles still use this role. Remove it there first.',

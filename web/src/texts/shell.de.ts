@@ -21,6 +21,7 @@ export const shellTexts: typeof en = {
     sessions: 'Sitzungen',
     roles: 'Rollen',
     apiKeys: 'API-Schlüssel',
+    attacks: 'Angriffe',
     webhooks: 'Webhooks',
     audit: 'Protokoll',
     mails: 'Nicht gesendete E‑Mails',
@@ -109,6 +110,10 @@ export const shellTexts: typeof en = {
     text: (time) => `Sie werden in ${time} abgemeldet.`,
     stay: 'Angemeldet bleiben',
     leave: 'Abmelden',
+  },
+  outage: {
+    title: 'Warten auf den Dienst',
+    text: 'Die Verbindung ist unterbrochen. Ihre Eingaben bleiben erhalten. Es geht weiter, sobald der Dienst antwortet.',
   },
   update: {
     title: 'Eine neue Version ist verfügbar',

@@ -19,6 +19,7 @@ export const shellTexts = {
     sessions: 'Sessions',
     roles: 'Roles',
     apiKeys: 'API keys',
+    attacks: 'Attacks',
     webhooks: 'Webhooks',
     audit: 'Audit log',
     mails: 'Unsent e-mails',
@@ -103,6 +104,10 @@ export const shellTexts = {
     text: (time: string) => `You will be logged out in ${time}.`,
     stay: 'Stay logged in',
     leave: 'Log out',
+  },
+  outage: {
+    title: 'Waiting for the service',
+    text: 'The connection is interrupted. Your input is kept, and the page continues when the service responds.',
   },
   update: {
     title: 'A new version is available',
