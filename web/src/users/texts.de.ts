@@ -117,7 +117,7 @@ export const usersTexts: typeof en = {
     bySystem: 'vom Dienst',
   },
   check: {
-    why: 'Warum kann sich dieser Benutzer nicht anmelden?',
+    details: 'Details anzeigen',
     blocked: 'Der Benutzer kann sich nicht anmelden',
     restricted: 'Der Benutzer kann sich anmelden, mit einer Einschränkung',
     fine: {
@@ -152,6 +152,8 @@ export const usersTexts: typeof en = {
     since: {
       deleted: 'Gelöscht',
       disabled: 'Deaktiviert',
+      locked: 'Gesperrt',
+      codes_locked: 'Gesperrt',
       invited: 'Eingeladen',
       invitation_expired: 'Abgelaufen',
       password_voided: 'Gesichert',
@@ -174,7 +176,7 @@ export const usersTexts: typeof en = {
         ({ failures = 0, unknown_addresses, addresses = [], ip }) =>
           `${failures} falsche Passwörter in Folge${ip === undefined ? '' : `, das letzte von ${ip}`}. ` +
           (unknown_addresses === true
-            ? 'Gesperrt für alle Adressen, von denen sich der Benutzer zuletzt nicht angemeldet hat. '
+            ? 'Gesperrt für alle Adressen, von denen sich der Benutzer in den letzten 30 Tagen nicht angemeldet hat. '
             : `Gesperrt für ${addresses.join(', ')}. `) +
           'Entsperren Sie das Konto, oder senden Sie einen Link für ein neues Passwort.',
         true,
@@ -208,7 +210,7 @@ export const usersTexts: typeof en = {
       address_not_allowed: cause(
         'Die letzte Anmeldung kam von einer nicht erlaubten Adresse',
         ({ ip = '', allowed_ips = [] }) =>
-          `Das Passwort war richtig. Die Anmeldung kam von ${ip}. Erlaubt: ${allowed_ips.join(', ')}. ` +
+          `Das Passwort war richtig, aber die Anmeldung kam von ${ip}. Erlaubt: ${allowed_ips.join(', ')}. ` +
           'Erlauben Sie die Adresse, wenn Sie ihr vertrauen.',
       ),
       address_blocked: cause(

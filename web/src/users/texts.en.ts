@@ -112,7 +112,7 @@ export const usersTexts = {
     bySystem: 'by the service',
   },
   check: {
-    why: 'Why can this user not log in?',
+    details: 'Show details',
     blocked: 'The user cannot log in',
     restricted: 'The user can log in, with a restriction',
     fine: {
@@ -132,17 +132,19 @@ export const usersTexts = {
     unblocked: (network: string) => `${network} is no longer blocked.`,
     mails: 'Last e-mails',
     noMails: 'No e-mail is waiting, and no mailed link is open.',
-    answer: (text: string) => `Answer of the mail server: ${text}`,
+    answer: (text: string) => `Response of the mail server: ${text}`,
     mailFailed: (text: string) => `The last e-mail was not delivered: ${text}`,
     refusals: 'Last rejected logins',
     noRefusals: 'No rejected logins are recorded.',
     despite: 'The user can still log in with a passkey.',
     bulk: 'in a bulk change',
     hiddenActor: 'a user whom you cannot see',
-    until: 'Ends',
+    until: 'Expires',
     since: {
       deleted: 'Deleted',
       disabled: 'Disabled',
+      locked: 'Locked',
+      codes_locked: 'Locked',
       invited: 'Invited',
       invitation_expired: 'Expired',
       password_voided: 'Secured',
@@ -159,7 +161,7 @@ export const usersTexts = {
         ({ failures = 0, unknown_addresses, addresses = [], ip }) =>
           `${failures} wrong passwords in a row${ip === undefined ? '' : `, the last from ${ip}`}. ` +
           (unknown_addresses === true
-            ? 'Locked for all addresses from which the user has not logged in lately. '
+            ? 'Locked for all addresses from which the user has not logged in within 30 days. '
             : `Locked for ${addresses.join(', ')}. `) +
           'Unlock the account, or send a link to set a new password.',
         true,
@@ -193,7 +195,8 @@ export const usersTexts = {
       address_not_allowed: cause(
         'The last login came from an address that is not allowed',
         ({ ip = '', allowed_ips = [] }) =>
-          `The password was right. It came from ${ip}. Allowed: ${allowed_ips.join(', ')}. Allow it if you trust it.`,
+          `The password was right, but the login came from ${ip}. Allowed: ${allowed_ips.join(', ')}. ` +
+          'Allow the address if you trust it.',
       ),
       address_blocked: cause(
         'An address of the user is blocked',

@@ -14,10 +14,14 @@ import { useLanguage, useTexts } from '../../texts/language';
 import { usersTexts as de } from '../texts.de';
 import { usersTexts as en } from '../texts.en';
 import classes from '../users.module.css';
+import type { UserAction } from '../use-user-actions';
 import type { User } from '../user';
 import { CauseFacts, useCauseTexts } from './login-cause';
 import { type Cause, failedMailOf, useLoginCheck, type UserMail } from './login-data';
 import { Remedies } from './login-remedies';
+
+/** What else helps the user against a cause. */
+const extras: Partial<Record<Cause['code'], UserAction[]>> = { locked: ['resetMail'], codes_locked: ['resetFactors'] };
 
 /** Explains why a user cannot log in. Shows the last mails and the last rejected logins. */
 export function LoginCheck({ user }: { user: User }): ReactNode {
@@ -76,7 +80,7 @@ function CauseCard({ user, cause, mailFailed }: { user: User; cause: Cause; mail
     <Card {...look} title={title}>
       <Text size="sm">{text}</Text>
       <CauseFacts cause={cause} />
-      <Remedies user={user} cause={cause} mailFailed={mailFailed} />
+      <Remedies user={user} cause={cause} extra={extras[cause.code] ?? []} mailFailed={mailFailed} />
     </Card>
   );
 }
