@@ -52,7 +52,7 @@ function Networks({ networks }: Pick<Attacks, 'networks'>): ReactNode {
   const texts = useTexts({ en, de });
   const { columns } = texts;
   return (
-    <Section title={texts.networks}>
+    <Section title={texts.sections.networks}>
       <Rows
         label={texts.networks}
         columns={[
@@ -93,7 +93,7 @@ function Users({ users }: Pick<Attacks, 'users'>): ReactNode {
   const { can } = useMe();
   const { columns } = texts;
   return (
-    <Section title={texts.users}>
+    <Section title={texts.sections.users}>
       <Rows
         label={texts.users}
         columns={[columns.name, columns.refused, columns.networks, columns.last_at]}

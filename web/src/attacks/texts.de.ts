@@ -6,6 +6,7 @@ export const attacksTexts: typeof en = {
   description: 'Abgewiesene Anmeldungen der letzten 24 Stunden, nach Netz und nach Benutzer.',
   rate: (count, usual) =>
     `Abgewiesene Anmeldungen in der letzten Stunde: ${count}. Üblich zu dieser Tageszeit: ${usual}.`,
+  sections: { networks: 'Nach Netz', users: 'Nach Benutzer', blocks: 'Bestehende Sperren' },
   networks: 'Netze mit abgewiesenen Anmeldungen',
   users: 'Benutzer mit abgewiesenen Anmeldungen',
   none: 'Es wurde keine Anmeldung abgewiesen.',

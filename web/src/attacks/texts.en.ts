@@ -4,6 +4,7 @@ export const attacksTexts = {
   description: 'Refused logins of the last 24 hours, by network and by user.',
   rate: (count: string, usual: string) =>
     `Refused logins in the last hour: ${count}. Usual at this time of day: ${usual}.`,
+  sections: { networks: 'By network', users: 'By user', blocks: 'Current blocks' },
   networks: 'Networks with refused logins',
   users: 'Users with refused logins',
   none: 'No login was refused.',
