@@ -84,6 +84,12 @@ export const operations = {
      */
     list: ['GET', '/auth/key/list', { query: true, paged: true }],
     /**
+     * Replace the secret of an API key.
+     * `POST /auth/key/{key_id}/rotate`.
+     * Permission: key:manage.
+     */
+    rotate: ['POST', '/auth/key/{key_id}/rotate', { body: 'json' }],
+    /**
      * Resume a suspended API key.
      * `POST /auth/key/{key_id}/resume`.
      * Permission: key:manage.
@@ -246,6 +252,12 @@ export const operations = {
      */
     removeFactor: ['DELETE', '/user/{user_id}/factor/{factor_id}', {}],
     /**
+     * Check why a user cannot log in.
+     * `GET /user/{user_id}/login-check`.
+     * Permission: user:read.
+     */
+    loginCheck: ['GET', '/user/{user_id}/login-check', {}],
+    /**
      * Unlock a user.
      * `POST /user/{user_id}/unlock`.
      * Permission: user:update.
@@ -369,6 +381,12 @@ export const operations = {
      * Permission: any login.
      */
     changeEmail: ['POST', '/auth/email', { body: 'json' }],
+    /**
+     * Cancel your new e-mail address.
+     * `DELETE /auth/email`.
+     * Permission: any login.
+     */
+    email: ['DELETE', '/auth/email', {}],
     /**
      * Check a link to confirm an address.
      * `GET /auth/email/{token}`.
@@ -595,6 +613,7 @@ export type ErrorCode =
   | 'factor.too_many'
   | 'idempotency.in_progress'
   | 'idempotency.key_reused'
+  | 'key.inactive'
   | 'key.not_found'
   | 'mail.being_sent'
   | 'mail.not_found'

@@ -118,6 +118,10 @@ export const eventCatalogue = {
     impersonal: ['name', 'permissions', 'carrier_scope', 'expires_at'],
   },
   'key.resumed': { meaning: 'A suspended API key was resumed.', impersonal: ['name'] },
+  'key.rotated': {
+    meaning: 'The secret of an API key was replaced.',
+    impersonal: ['name', 'previous_until', 'expires_at'],
+  },
   'key.revoked': { meaning: 'An API key was revoked.', impersonal: ['name'] },
   'address_block.created': {
     meaning: 'A network was blocked from logging in and resetting passwords.',

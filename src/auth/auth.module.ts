@@ -55,6 +55,8 @@ import { RefreshService } from './tokens/refresh.service';
 import { RememberedActorsService } from './tokens/remembered-actors.service';
 import { VerifiedTokens } from './tokens/verified-tokens';
 import { VerifyController } from './tokens/verify.controller';
+import { LoginCheckRepository } from './user-security/login-check.repository';
+import { LoginCheckService } from './user-security/login-check.service';
 import { UserAccountController } from './user-security/user-account.controller';
 import { UserAccountService } from './user-security/user-account.service';
 
@@ -109,6 +111,8 @@ import { UserAccountService } from './user-security/user-account.service';
     LiveLoginsRepository,
     LiveLoginsService,
     LoginChallengesRepository,
+    LoginCheckRepository,
+    LoginCheckService,
     LoginCompletionService,
     LoginsRepository,
     LoginsService,

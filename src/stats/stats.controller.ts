@@ -29,8 +29,9 @@ export class StatsController {
       'operations and what needs attention, within the carriers of the caller. ' +
       'A job counts users, sessions, logins and failed mails every minute, or less often if a count takes longer ' +
       'than 600 ms. `as_of` is the time of the last count, and `age_seconds` its age. ' +
-      'Expiring API keys require `key:manage`, failed mails `mail:manage`, and an attack `audit:read`: more rejected ' +
-      'logins in the last hour than 30 and than three times the usual number.',
+      'Expiring API keys require `key:manage`, mails `mail:manage`, webhooks `webhook:manage`, and an attack ' +
+      '`audit:read`: more rejected logins in the last hour than 30 and than three times the usual number. `health` ' +
+      'is for System Users without a carrier scope, and at most a minute old.',
     answer: { status: 200, type: OverviewResponse, description: 'The figures' },
   })
   getOverview(@CurrentActor() actor: Actor): Promise<Overview> {

@@ -10,6 +10,7 @@ import { type OperationReader, visibleOperations } from '../users/operations/ope
 import { liveSession } from '../auth/sessions/session-list.sql';
 import { mailListSql } from '../users/mails/mail-list.sql';
 import { mustEnrollSql } from '../users/user-list.sql';
+import { visibleWebhooks } from '../webhooks/webhook-list.sql';
 import type { LoginCountEntity, OverviewCountEntity } from './overview-count.entity';
 import type { OverviewResponse } from './stats.dto';
 
@@ -51,7 +52,7 @@ export class StatsRepository {
   }
 
   /**
-   * Counts users, live sessions and failed mails by carrier. Reads all users: an index would cost
+   * Counts users, live sessions and failing mails by carrier. Reads all users: an index would cost
    * each bulk change more than this one read per minute. Writes only the counts that changed.
    */
   async refreshCounts(): Promise<void> {
@@ -81,10 +82,10 @@ export class StatsRepository {
         where ${liveSession}
         group by carrier_id, user_type
         union all
-        select carrier_id, user_type, 'mails_failed', count(*)
+        select carrier_id, user_type, case state when 'failed' then 'mails_failed' else 'mails_failing' end, count(*)
         from ${mailListSql.from}
-        where state = 'failed'
-        group by carrier_id, user_type
+        where state = 'failed' or failing
+        group by 1, 2, 3
       ),
       counted as (
         select coalesce(carrier_id, '') as carrier_id, user_type, kind, sum(count)::integer as count
@@ -201,6 +202,17 @@ export class StatsRepository {
         and ${visibleKeys(scope)}
       group by times.until`);
     return row ?? { count: 0, until: '' };
+  }
+
+  /** Counts the webhooks of a scope that fail or that the service disabled. */
+  async countWebhooks(scope: Scope): Promise<{ disabled: number; failing: number }> {
+    const [row] = await this.database.run<{ disabled: number; failing: number }>(sql`
+      select
+        count(*) filter (where disabled_reason <> 'requested')::integer as disabled,
+        count(*) filter (where state = 'failing')::integer as failing
+      from webhooks
+      where ${visibleWebhooks(scope)}`);
+    return row ?? { disabled: 0, failing: 0 };
   }
 }
 

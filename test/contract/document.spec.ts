@@ -5,7 +5,7 @@ import addFormats from 'ajv-formats';
 import { ownPermissions } from '../../src/access/permissions';
 import { eventCatalogue, type EventDefinition } from '../../src/audit/event-catalogue';
 import { type ErrorCode, errorCodes } from '../../src/http/errors/error-codes';
-import { detailTexts, unitTexts } from '../../web/src/texts/details.de';
+import { codeTexts, detailTexts, unitTexts } from '../../web/src/texts/details.de';
 import * as de from '../../web/src/texts/errors.de';
 import * as en from '../../web/src/texts/errors.en';
 import {
@@ -449,7 +449,9 @@ describe('the error codes', () => {
    * Codes that no operation returns: a method without an operation is not in the document, and an
    * operation in the background has its reason as `error_code`.
    */
-  const ofNoOperation = ['operation.too_slow', 'request.method_not_allowed'];
+  const ofNoOperation = [
+    ...['operation.too_slow', 'request.method_not_allowed', 'user.has_logged_in', 'user.not_invited'],
+  ];
   /** Failures of the console without a response of the API. */
   const ofConsole = ['network.unreachable', 'network.unexpected_response', 'passkey.not_used'];
 
@@ -494,6 +496,8 @@ describe('the error codes', () => {
     expect(Object.keys(de.fieldErrorTexts).sort()).toEqual(Object.keys(en.fieldErrorTexts).sort());
     const text = textWithout('.spec.ts');
     expect(Object.keys(detailTexts).filter((detail) => !text.includes(detail))).toEqual([]);
+    const ofFields = new Set(text.match(/(?<=')(?:field|parameter|password_hash)\.[a-z_]+(?=')/g));
+    expect([...ofFields].sort()).toEqual(Object.keys(codeTexts).sort());
     const units = [...text.matchAll(/unit: '(\w+)'/g)].map(([, unit = '']) => unit);
     expect(units.filter((unit) => !(unit in unitTexts))).toEqual([]);
   });

@@ -217,6 +217,12 @@ export function matrixRows(service: TestService): Record<string, MatrixRow> {
         call('POST /user/:user/invite'),
         existing(protectedOr('400 request.invalid')),
       ),
+      'GET /user/{user_id}/login-check': onUsers(
+        'user:read',
+        call('GET /user/:user/login-check'),
+        existing(({ holds }) => `200 ${holds('mail:manage')} ${holds('audit:read')}`),
+        ({ body: { mails, recent_refusals } }) => ` ${mails !== undefined} ${recent_refusals !== undefined}`,
+      ),
       'POST /user/{user_id}/unlock': onOthers('user:update', call('POST /user/:user/unlock'), '204'),
       'POST /user/{user_id}/secure': onOthers(
         'user:update',
@@ -362,8 +368,8 @@ export function matrixRows(service: TestService): Record<string, MatrixRow> {
       where user_id = $1
       returning key_id as id`;
     const expires_at = new Date(Date.now() + 86_400_000).toISOString();
-    const onKeys = (request: string) =>
-      onUsers('key:manage', callInserted(insert, request), existing(always('204'), '404 key.not_found'));
+    const onKeys = (request: string, status = '204', body?: object) =>
+      onUsers('key:manage', callInserted(insert, request, body), existing(always(status), '404 key.not_found'));
     return {
       'POST /auth/key/create': own(
         'key:manage',
@@ -378,6 +384,7 @@ export function matrixRows(service: TestService): Record<string, MatrixRow> {
       ),
       'DELETE /auth/key/{key_id}': onKeys('DELETE /auth/key/:id'),
       'POST /auth/key/{key_id}/resume': onKeys('POST /auth/key/:id/resume'),
+      'POST /auth/key/{key_id}/rotate': onKeys('POST /auth/key/:id/rotate', '200', { keep_old_seconds: 60 }),
     };
   }
 
@@ -558,6 +565,7 @@ export function matrixRows(service: TestService): Record<string, MatrixRow> {
         ...{ duringPasswordChange: true, duringEnrollment: wrong },
       }),
       'POST /auth/email': own(null, call('POST /auth/email', email), wrong),
+      'DELETE /auth/email': own(null, call('DELETE /auth/email'), '204'),
       'POST /auth/reauthenticate': own(null, call('POST /auth/reauthenticate', { password: 'wrong' }), wrong, {
         duringEnrollment: wrong,
       }),

@@ -155,6 +155,11 @@ export const errorCodes = {
     title: 'User name already in use',
     meaning: 'Another user has this name.',
   },
+  'key.inactive': {
+    status: 409,
+    title: 'The API key is not active',
+    meaning: 'The API key has expired, or was suspended or revoked. Resume a suspended key, or create a new one.',
+  },
   'address_block.own_address': {
     status: 409,
     title: 'The network is in use',
@@ -188,6 +193,16 @@ export const errorCodes = {
     status: 409,
     title: 'The user has no password',
     meaning: 'A user without a password cannot be active. Invite the user to set a password.',
+  },
+  'user.not_invited': {
+    status: 409,
+    title: 'The user is not invited',
+    meaning: 'Only a user with the status `invited` gets an invitation. This user has a password or is disabled.',
+  },
+  'user.has_logged_in': {
+    status: 409,
+    title: 'The user has logged in',
+    meaning: 'The undo of an import deletes only users who have never logged in. Delete this user individually.',
   },
   'role.name_taken': {
     status: 409,

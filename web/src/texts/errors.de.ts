@@ -43,6 +43,9 @@ export const errorTexts: Record<string, string> = {
   'webhook.disabled': 'Der Webhook ist deaktiviert. Aktivieren Sie ihn zuerst.',
   'webhook.not_found': 'Diesen Webhook gibt es nicht, oder Sie dürfen ihn nicht sehen.',
   'webhook.too_many': 'Es gibt zu viele Webhooks. Löschen Sie nicht benötigte Webhooks.',
+  'key.inactive':
+    'Der API-Schlüssel ist abgelaufen, ausgesetzt oder widerrufen. Lassen Sie ihn wieder zu, oder legen Sie einen ' +
+    'neuen an.',
   'key.not_found': 'Diesen API-Schlüssel gibt es nicht, oder Sie dürfen ihn nicht sehen.',
   'factor.not_found':
     'Diesen zweiten Faktor gibt es nicht. Wenn Sie ihn nicht rechtzeitig bestätigt haben, fügen Sie ihn neu hinzu.',
@@ -56,6 +59,8 @@ export const errorTexts: Record<string, string> = {
   'user.name_taken': 'Ein anderer Benutzer hat diesen Namen.',
   'user.last_administrator':
     'Das ist der letzte Administrator. Machen Sie zuerst einen anderen Benutzer zum Administrator.',
+  'user.not_invited': 'Dieser Benutzer ist nicht eingeladen: Er hat ein Passwort oder ist deaktiviert.',
+  'user.has_logged_in': 'Dieser Benutzer hat sich seit dem Import angemeldet. Löschen Sie ihn einzeln.',
   'user.no_password': 'Ein Benutzer ohne Passwort kann nicht aktiv sein. Laden Sie ihn ein.',
   'role.name_taken': 'Eine andere Rolle hat diesen Namen.',
   'role.in_use': 'Benutzer oder andere Rollen verwenden diese Rolle noch. Entfernen Sie sie dort zuerst.',
