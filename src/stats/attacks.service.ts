@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
 import type { Actor } from '../access/actor';
 import type { Scope } from '../access/scope';
+import { Notifications } from '../platform/database/notifications.service';
 import type { Answered } from '../platform/times';
 import type { AttackedUserResponse } from './attacks.dto';
 import { type AttackingNetwork, AttacksRepository, type RefusalRate } from './attacks.repository';
@@ -24,7 +25,13 @@ const attackFactor = 3;
 export class AttacksService {
   private readonly recent = new LRUCache<string, Promise<Attacks>>({ max: 100, ttl: ageMaxMs });
 
-  constructor(private readonly attacks: AttacksRepository) {}
+  constructor(
+    private readonly attacks: AttacksRepository,
+    notifications: Notifications,
+  ) {
+    // The page that blocks a network must show the block at once.
+    notifications.on('address_blocks_changed', () => this.recent.clear());
+  }
 
   /** Returns the rejected logins within the actor's scope, at most 10 seconds old. */
   get(actor: Actor): Promise<Attacks> {

@@ -49,6 +49,7 @@ describe('the attacks of the last 24 hours', () => {
         body: { network, expires_at: inSeconds(60) },
       });
     await block('198.51.100.250');
+    expect(JSON.stringify(await read(service.admin))).not.toContain('blocked_until');
     const { body: blocked } = await block('2001:db8:1::/48');
     const attacks = await read(service.admin);
     const [v4, v6, last, ...others] = attacks.networks;

@@ -1,4 +1,4 @@
-import { Anchor, Button, ScrollArea, Stack, Table, Text } from '@mantine/core';
+import { Anchor, Button, Group, ScrollArea, Stack, Table, Text } from '@mantine/core';
 import { IconBan } from '@tabler/icons-react';
 import { type ReactNode, useState } from 'react';
 import { Link } from 'react-router';
@@ -52,37 +52,33 @@ function Networks({ networks }: Pick<Attacks, 'networks'>): ReactNode {
   const texts = useTexts({ en, de });
   const { columns } = texts;
   return (
-    <Section title={texts.networks}>
+    <Section title={texts.sections.networks}>
       <Rows
         label={texts.networks}
-        columns={[
-          columns.network,
-          columns.refused,
-          columns.logins_tried,
-          columns.first_at,
-          columns.last_at,
-          columns.block,
-        ]}
+        columns={[columns.network, columns.refused, columns.logins_tried, columns.first_at, columns.last_at]}
         rows={networks.map(({ network, refused, logins_tried, first_at, last_at, blocked_until }) => [
-          <Anchor
-            component={Link}
-            to={`/audit?${new URLSearchParams({ ip: network, event_type: 'login.failed' })}`}
-            inherit
-          >
-            {network}
-          </Anchor>,
+          <Group gap="sm">
+            <Anchor
+              component={Link}
+              to={`/audit?${new URLSearchParams({ ip: network, event_type: 'login.failed' })}`}
+              inherit
+            >
+              {network}
+            </Anchor>
+            {blocked_until === undefined ? (
+              <BlockAddressButton ip={network} />
+            ) : (
+              <Text size="sm" c="dimmed">
+                {texts.blockEnds} <TimeText value={blocked_until} />
+              </Text>
+            )}
+          </Group>,
           refused,
           logins_tried,
           <TimeText value={first_at} />,
           <TimeText value={last_at} />,
-          blocked_until === undefined ? (
-            <BlockAddressButton ip={network} />
-          ) : (
-            <Text size="sm" fw={500}>
-              {texts.blockEnds} <TimeText value={blocked_until} />
-            </Text>
-          ),
         ])}
+        none={texts.noNetworks}
       />
     </Section>
   );
@@ -93,7 +89,7 @@ function Users({ users }: Pick<Attacks, 'users'>): ReactNode {
   const { can } = useMe();
   const { columns } = texts;
   return (
-    <Section title={texts.users}>
+    <Section title={texts.sections.users}>
       <Rows
         label={texts.users}
         columns={[columns.name, columns.refused, columns.networks, columns.last_at]}
@@ -109,16 +105,24 @@ function Users({ users }: Pick<Attacks, 'users'>): ReactNode {
           networks,
           <TimeText value={last_at} />,
         ])}
+        none={texts.noUsers}
       />
     </Section>
   );
 }
 
-/** Shows up to 100 rows. The first cell names its row. */
-function Rows({ label, columns, rows }: { label: string; columns: string[]; rows: ReactNode[][] }): ReactNode {
-  const texts = useTexts({ en, de });
+interface RowsProps {
+  label: string;
+  columns: string[];
+  /** up to 100 rows; the first cell names its row */
+  rows: ReactNode[][];
+  /** text instead of no rows */
+  none: string;
+}
+
+function Rows({ label, columns, rows, none }: RowsProps): ReactNode {
   const language = useLanguage();
-  if (rows.length === 0) return <Text c="dimmed">{texts.none}</Text>;
+  if (rows.length === 0) return <Text c="dimmed">{none}</Text>;
   const cell = (value: ReactNode) => (typeof value === 'number' ? value.toLocaleString(language) : value);
   return (
     <ScrollArea.Autosize mah={420} viewportProps={{ tabIndex: 0, role: 'region', 'aria-label': label }}>

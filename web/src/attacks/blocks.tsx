@@ -23,7 +23,7 @@ export function Blocks(): ReactNode {
   const list = useAddressBlocks(params.query);
   const names = useUserNames(list.data?.items.map(({ created_by }) => created_by) ?? []);
   return (
-    <Section title={texts.blocks}>
+    <Section title={texts.sections.blocks}>
       <DataTable
         label={texts.blocks}
         columns={[
