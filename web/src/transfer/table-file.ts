@@ -78,7 +78,7 @@ export async function tableFormOf(file: Blob, encoding: Encoding): Promise<Table
 }
 
 /** Returns whether the service can read a file as it is. */
-export function isPlainTable({ encoding, titles, columns, fixed }: TableForm): boolean {
+function isPlainTable({ encoding, titles, columns, fixed }: TableForm): boolean {
   const isUnchanged = titles.every((title, index) => title === columns[index]);
   return encoding === 'utf-8' && isUnchanged && Object.values(fixed).every((value) => value === '');
 }
