@@ -475,7 +475,10 @@ select
     select user_id from judged where verdict is null and acts
   ) as changed_ids,
   array(
-    select user_id from judged where verdict is null and acts and $24::boolean order by user_id
+    select user_id
+    from judged
+    where verdict is null and acts and $24::boolean
+    order by user_id
   ) as reset_ids,
   array(select id from changed where shut_out) as shut_out_ids,
   array(select id from changed where was_out and not shut_out order by id) as let_in_ids,

@@ -5,7 +5,7 @@ import { isProblem } from '../api/problems';
 import { changed } from '../api/stale';
 import { FilterBuilder } from '../components/filter/filter-builder';
 import { useListParams } from '../components/lists/use-list-params';
-import { BackLink, NotFoundPage, PageHeader, Section } from '../components/page';
+import { BackLink, PageHeader, Section } from '../components/page';
 import { ProblemAlert } from '../components/problem-alert';
 import { useProblemForm } from '../components/use-problem-form';
 import { useMe } from '../session/use-me';
@@ -67,7 +67,6 @@ export function BulkPage(): ReactNode {
       await preview(request, true);
     }
   };
-  if (modes.length === 0) return <NotFoundPage />;
   const selectedCount = filters['user_id_in']?.split(',').length;
   const isFiltered = Object.keys(filters).length > 0;
   return (

@@ -2,6 +2,7 @@ import { Anchor, Badge, Button, Group, Text } from '@mantine/core';
 import { IconPlus } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
+import { CutText } from '../components/lists/cut-text';
 import { DataTable } from '../components/lists/data-table';
 import type { Column } from '../components/lists/stacked-rows';
 import { useListParams } from '../components/lists/use-list-params';
@@ -9,11 +10,12 @@ import { PageHeader } from '../components/page';
 import { own } from '../own';
 import { PermissionSummary } from '../permissions/permission-list';
 import { useTexts } from '../texts/language';
+import type { Role } from './data';
 import { rolePath } from './role-links';
 import { SecondFactorText } from './second-factor-text';
 import { rolesTexts as de } from './texts.de';
 import { rolesTexts as en } from './texts.en';
-import { type Role, useRoleRights, useRoles } from './use-roles';
+import { useRoleRights, useRoles } from './use-roles';
 
 const noFilters = {};
 
@@ -73,7 +75,7 @@ function RoleName({ role: { name, description, built_in } }: { role: Role }): Re
     <>
       <Group gap="xs">
         <Anchor component={Link} to={rolePath(name)} fw={600} size="sm">
-          {name}
+          <CutText>{name}</CutText>
         </Anchor>
         {built_in && (
           <Badge variant="light" color="gray" size="sm">

@@ -19,6 +19,8 @@ interface FilterBuilderProps {
   shownElsewhere?: readonly string[];
   /** whether a text must be equal instead of contained by default, as before a bulk change */
   isExact?: boolean;
+  /** Called before the form of a condition opens, to load what it suggests. */
+  onOpen?: () => void;
 }
 
 /**
@@ -31,6 +33,7 @@ export function FilterBuilder({
   params,
   shownElsewhere = [],
   isExact = false,
+  onOpen,
 }: FilterBuilderProps): ReactNode {
   const { filter: texts } = useShellTexts();
   const describe = useConditionText(fields, names);
@@ -43,6 +46,10 @@ export function FilterBuilder({
   const offered = Object.fromEntries(
     Object.entries(fields).filter(([name]) => name !== 'q' || !shownElsewhere.includes(name)),
   );
+  const open = (condition: Condition | 'new') => {
+    onOpen?.();
+    setEdited(condition);
+  };
   const close = () => {
     setEdited(null);
     button.current?.focus();
@@ -72,7 +79,7 @@ export function FilterBuilder({
             variant="default"
             size="xs"
             leftSection={<IconFilterPlus size={16} aria-hidden />}
-            onClick={() => setEdited(edited === null ? 'new' : null)}
+            onClick={() => (edited === null ? open('new') : setEdited(null))}
           >
             {texts.add}
           </Button>
@@ -111,7 +118,7 @@ export function FilterBuilder({
                   fz="inherit"
                   title={`${text}\n${texts.change}`}
                   className={classes.condition}
-                  onClick={() => setEdited(condition)}
+                  onClick={() => open(condition)}
                 >
                   {text}
                 </UnstyledButton>
