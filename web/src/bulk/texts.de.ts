@@ -94,7 +94,6 @@ export const bulkTexts: typeof en = {
     ...fieldLabels.de,
     roles_add: 'Rollen hinzufügen',
     roles_remove: 'Rollen entfernen',
-    carrier_scope: 'Beschränkt auf Carrier',
     reset_second_factors: 'Zweite Faktoren zurücksetzen',
     secure: 'Konten sichern',
     invite: 'Einladungen senden',

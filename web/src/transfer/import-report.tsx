@@ -9,6 +9,7 @@ import { RowErrors, useReasonTexts } from '../operations/row-errors';
 import { useLanguage, useTexts } from '../texts/language';
 import { type BadRow, badRowsOf } from './bad-rows';
 import { saveFile } from './download';
+import classes from './import-report.module.css';
 import type { ImportPreview } from './import-requests';
 import { transferTexts as de } from './texts.de';
 import { transferTexts as en } from './texts.en';
@@ -23,6 +24,7 @@ interface ImportReportProps {
 }
 
 const rowsShownAtOnce = 25;
+const wrapping = { root: classes.button, label: classes.label };
 
 /** Shows the result of a check: what an import would create, and which rows have errors. */
 export function ImportReport({ file, preview, cells, onImport }: ImportReportProps): ReactNode {
@@ -62,17 +64,25 @@ export function ImportReport({ file, preview, cells, onImport }: ImportReportPro
         <ProblemAlert error={form.problem} />
         <Group gap="xs">
           {would_create > 0 && mails > 0 && (
-            <Button loading={form.isSending} onClick={() => void form.submit(() => onImport(true))}>
+            <Button
+              classNames={wrapping}
+              loading={form.isSending}
+              onClick={() => void form.submit(() => onImport(true))}
+            >
               {texts.submitInvite(number(would_create), number(mails))}
             </Button>
           )}
           {would_create > 0 && (
-            <Button loading={form.isSending} onClick={() => void form.submit(() => onImport(false))}>
+            <Button
+              classNames={wrapping}
+              loading={form.isSending}
+              onClick={() => void form.submit(() => onImport(false))}
+            >
               {(mails > 0 ? texts.submitSilent : texts.submit)(number(would_create))}
             </Button>
           )}
           {badRows.length > 0 && listsAll && (
-            <Button variant="default" onClick={() => void download()}>
+            <Button classNames={wrapping} variant="default" onClick={() => void download()}>
               {texts.download(number(badRows.length))}
             </Button>
           )}
