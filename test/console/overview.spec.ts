@@ -310,7 +310,7 @@ describe('the frame, the start page, the audit log and the sessions of the conso
     for (let index = 0; index < 8; index++) await subject.service.createUser({ name: `${name}-${index}` });
     const page = await subject.login(undefined, '/account');
     const dialog = page.getByRole('dialog');
-    const option = dialog.getByRole('button', { name: email });
+    const option = dialog.getByRole('option', { name: email });
     const search = async (text: string) => {
       await page.keyboard.press('Control+K');
       await dialog.getByPlaceholder('Go to a page or find a user').fill(text);
@@ -332,9 +332,34 @@ describe('the frame, the start page, the audit log and the sessions of the conso
     // The exact name is first, however many begin like it.
     await search(name);
     await dialog.getByText(name, { exact: true }).waitFor();
-    expect(await dialog.getByRole('button').first().textContent()).toContain(email);
+    expect(await dialog.getByRole('option').first().textContent()).toContain(email);
     await expectAccessible(page);
-    await dialog.getByRole('button').first().click();
+    await dialog.getByRole('option').first().click();
+    await headingOf(page, name).waitFor();
+  });
+
+  it('opens the first user that Ctrl+K finds when Enter was pressed before the search ended', async () => {
+    const { name } = await subject.service.createUser();
+    const page = await subject.login(undefined, '/account');
+    const search = page.getByRole('combobox', { name: 'Search', exact: true });
+    const active = async () => page.locator(`[id="${await search.getAttribute('aria-activedescendant')}"]`);
+    await page.keyboard.press('Control+K');
+    await search.fill('s');
+    await page.keyboard.press('ArrowUp');
+    expect(await (await active()).textContent()).toBe('Keyboard shortcuts');
+    await page.keyboard.press('ArrowDown');
+    expect(await (await active()).textContent()).toBe('Users');
+    expect(await (await active()).getAttribute('aria-selected')).toBe('true');
+    let arrive = (): void => undefined;
+    const arrived = new Promise<void>((resolve) => (arrive = resolve));
+    await page.route('**/user/list?*', async (route) => {
+      await arrived;
+      await route.continue();
+    });
+    await search.fill(name);
+    await page.keyboard.press('Enter');
+    expect(page.url()).toBe(subject.at('/account'));
+    arrive();
     await headingOf(page, name).waitFor();
   });
 
@@ -344,7 +369,7 @@ describe('the frame, the start page, the audit log and the sessions of the conso
     await sees(page, page.getByRole('menuitem', { name: 'Log out' }), expectAccessible);
     await page.keyboard.press('Escape');
     await page.keyboard.press('Control+K');
-    const search = page.getByRole('textbox', { name: 'Search', exact: true });
+    const search = page.getByRole('combobox', { name: 'Search', exact: true });
     await search.fill('shortcuts');
     await page.keyboard.press('Enter');
     const dialog = dialogOf(page, 'Keyboard shortcuts');

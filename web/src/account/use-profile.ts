@@ -2,9 +2,11 @@ import { useState } from 'react';
 import { api, dataOf } from '../api/client';
 import { isProblem } from '../api/problems';
 import { queryClient } from '../api/query-client';
+import { changed } from '../api/stale';
 import { useUnsavedChanges } from '../components/unsaved-changes';
 import { type ProblemForm, useProblemForm } from '../components/use-problem-form';
-import { type Me, meKey, readMe, useMe } from '../session/use-me';
+import { meQuery } from '../session/data';
+import { type Me, useMe } from '../session/use-me';
 import { type PersonField, personFields } from '../users/fields';
 
 /** The form with the user's own profile. */
@@ -28,14 +30,14 @@ export function useProfile(): ProfileEditor {
   const [edit, setEdit] = useState<{ base: Me['user']; draft: Partial<Record<PersonField, string>> } | null>(null);
   const { base, draft } = edit ?? { base: user, draft: {} };
   const isStale = isProblem(form.problem, 'user.version_mismatch');
-  const changed = personFields.filter((field) => (draft[field] ?? base[field] ?? '').trim() !== (base[field] ?? ''));
-  useUnsavedChanges(changed.length > 0 && !form.isSending);
+  const edited = personFields.filter((field) => (draft[field] ?? base[field] ?? '').trim() !== (base[field] ?? ''));
+  useUnsavedChanges(edited.length > 0 && !form.isSending);
   const discard = () => {
     setEdit(null);
     form.clear();
   };
   const save = async () => {
-    const body = Object.fromEntries(changed.map((field) => [field, draft[field]?.trim() || null]));
+    const body = Object.fromEntries(edited.map((field) => [field, draft[field]?.trim() || null]));
     const params = { path: { user_id: user.user_id }, header: { 'If-Match': `"${base.version}"` } };
     const isSaved = await form.submit(async () => {
       try {
@@ -43,12 +45,12 @@ export function useProfile(): ProfileEditor {
       } catch (error) {
         if (isProblem(error, 'user.version_mismatch')) {
           // The page asks the user to check the input. The next attempt may overwrite this version.
-          const latest = await queryClient.fetchQuery({ queryKey: meKey, queryFn: readMe, staleTime: 0 });
-          setEdit({ base: latest, draft: Object.fromEntries(changed.map((field) => [field, draft[field]])) });
+          const latest = await queryClient.fetchQuery({ ...meQuery(), staleTime: 0 });
+          setEdit({ base: latest, draft: Object.fromEntries(edited.map((field) => [field, draft[field]])) });
         }
         throw error;
       }
-      await queryClient.invalidateQueries({ queryKey: meKey });
+      await changed('me');
     });
     if (isSaved) discard();
     return isSaved;
@@ -56,7 +58,7 @@ export function useProfile(): ProfileEditor {
   return {
     form,
     isStale,
-    isChanged: changed.length > 0,
+    isChanged: edited.length > 0,
     valueOf: (field) => draft[field] ?? base[field] ?? '',
     change: (field, value) => setEdit({ base, draft: { ...draft, [field]: value } }),
     discard,

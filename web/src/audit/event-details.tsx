@@ -2,9 +2,9 @@ import { Anchor, Drawer, Group, Stack, Table, Text, Title } from '@mantine/core'
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
 import { AddressLink } from '../components/address-link';
+import { BlockAddressButton } from '../attacks/block-button';
 import { CopyIcon } from '../components/copy-button';
 import { Facts } from '../components/facts';
-import { operationPermissions } from '../operations/permissions';
 import { useMe } from '../session/use-me';
 import { useFormats } from '../texts/formats';
 import { useShellTexts } from '../texts/use-shell-texts';
@@ -49,7 +49,7 @@ export function EventDetails({ event, names, onClose }: EventDetailsProps): Reac
 function EventFacts({ event, names, onLeave }: { event: AuditEvent; names: Names; onLeave: () => void }): ReactNode {
   const texts = useAuditTexts();
   const { full } = useFormats();
-  const { can, canAny } = useMe();
+  const { can } = useMe();
   const { fields } = texts;
   const { event_type, occurred_at, actor_id, carrier_id, operation_id, session_id, ip, request_id, event_id } = event;
   const link = (to: string, text: string) => (
@@ -75,7 +75,15 @@ function EventFacts({ event, names, onLeave }: { event: AuditEvent; names: Names
     ],
     [fields.target_id, <TargetText event={event} names={names} />],
     [fields.carrier_id, carrier_id],
-    [fields.ip, ip !== null && <AddressLink ip={ip} />],
+    [
+      fields.ip,
+      ip !== null && (
+        <Group gap="sm">
+          <AddressLink ip={ip} />
+          <BlockAddressButton ip={ip} />
+        </Group>
+      ),
+    ],
     [fields.session_id, session_id !== null && can('session:read') && link(sessionPath(session_id), texts.showSession)],
     [
       fields.operation_id,

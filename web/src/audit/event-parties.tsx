@@ -2,7 +2,7 @@ import { Anchor, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
 import { CutText } from '../components/lists/cut-text';
-import { operationPermissions } from '../operations/permissions';
+import { operationPermissions } from '../pages';
 import { own } from '../own';
 import { rolePath } from '../roles/role-links';
 import { useMe } from '../session/use-me';
@@ -109,7 +109,7 @@ interface KindLinkProps {
   name?: string | undefined;
   to: string;
   /** permissions of which the user needs at least one */
-  needs: string[];
+  needs: readonly string[];
 }
 
 function KindLink({ kind, id = '', name, to, needs }: KindLinkProps): ReactNode {

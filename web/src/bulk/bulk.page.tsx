@@ -5,7 +5,7 @@ import { useNavigate, useSearchParams } from 'react-router';
 import { isProblem } from '../api/problems';
 import { FilterBuilder } from '../components/filter/filter-builder';
 import { useListParams } from '../components/lists/use-list-params';
-import { BackLink, NotFoundPage, PageHeader, Section } from '../components/page';
+import { BackLink, PageHeader, Section } from '../components/page';
 import { ProblemAlert } from '../components/problem-alert';
 import { useProblemForm } from '../components/use-problem-form';
 import { useMe } from '../session/use-me';
@@ -58,7 +58,6 @@ export function BulkPage(): ReactNode {
       await preview(true);
     }
   };
-  if (modes.length === 0) return <NotFoundPage />;
   const selectedCount = filters['user_id_in']?.split(',').length;
   const isFiltered = Object.keys(filters).length > 0;
   return (

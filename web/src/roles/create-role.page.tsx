@@ -2,10 +2,9 @@ import { Box } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import type { ReactNode } from 'react';
 import { useNavigate } from 'react-router';
-import { api, dataOf } from '../api/client';
-import { queryClient } from '../api/query-client';
 import { BackLink, PageHeader } from '../components/page';
 import { useTexts } from '../texts/language';
+import { createRole } from './data';
 import { RoleForm, type RoleSave } from './role-form';
 import { rolePath } from './role-links';
 import { rolesTexts as de } from './texts.de';
@@ -18,8 +17,7 @@ export function CreateRolePage(): ReactNode {
   const navigate = useNavigate();
   const { data: roles = [] } = useRoles();
   const create = async ({ draft, new_prefix }: RoleSave) => {
-    const role = await dataOf(api.POST('/role/create', { params: { query: { new_prefix } }, body: draft }));
-    await queryClient.invalidateQueries({ queryKey: ['roles'] });
+    const role = await createRole(draft, new_prefix);
     notifications.show({ message: texts.created(draft.name) });
     void navigate(rolePath(draft.name), { replace: true });
     return role;

@@ -1,5 +1,5 @@
 import type { Schema } from '../api/client';
-import type { Role } from './use-roles';
+import type { Role } from './data';
 
 /** The values of the form for a role. */
 export type RoleDraft = Required<Omit<Schema<'CreateRoleRequest'>, 'description'>> & { description: string };

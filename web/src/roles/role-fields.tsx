@@ -6,10 +6,11 @@ import type { ProblemForm } from '../components/use-problem-form';
 import type { NewPrefixProps } from '../permissions/new-prefix';
 import { PermissionPicker } from '../permissions/permission-picker';
 import { useTexts } from '../texts/language';
+import type { Role } from './data';
 import type { RoleDraft } from './role-draft';
 import { rolesTexts as de } from './texts.de';
 import { rolesTexts as en } from './texts.en';
-import { type Role, useRoleRights } from './use-roles';
+import { useRoleRights } from './use-roles';
 
 interface RoleFieldsProps {
   draft: RoleDraft;

@@ -1,13 +1,13 @@
 import { Button, Stack } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
-import { api, dataOf } from '../api/client';
 import { isProblem } from '../api/problems';
-import { queryClient } from '../api/query-client';
+import { changed } from '../api/stale';
 import { FormActions, Section } from '../components/page';
 import { ProblemAlert } from '../components/problem-alert';
 import { useUnsavedChanges } from '../components/unsaved-changes';
 import { useProblemForm } from '../components/use-problem-form';
 import { useTexts } from '../texts/language';
+import { readRole, type Role } from './data';
 import { changesOf, draftOf, type RoleChanges, type RoleDraft, type RoleField } from './role-draft';
 import { RoleFacts } from './role-facts';
 import { RoleFields } from './role-fields';
@@ -15,7 +15,6 @@ import { type RoleConflict, RoleVersionDialog } from './role-version-dialog';
 import { SecondFactorFields } from './second-factor-fields';
 import { rolesTexts as de } from './texts.de';
 import { rolesTexts as en } from './texts.en';
-import type { Role } from './use-roles';
 
 /** What a form saves. */
 export interface RoleSave {
@@ -69,7 +68,7 @@ export function RoleForm({ role, roles, submitLabel, onSave }: RoleFormProps): R
       setConflict(null);
     } catch (error) {
       if (!isProblem(error, 'role.version_mismatch')) throw error;
-      const theirs = await dataOf(api.GET('/role/{role}', { params: { path: { role: values.name } } }));
+      const theirs = await readRole(values.name);
       setConflict({ theirs, fields: Object.keys(changes) as RoleField[] });
     }
   };
@@ -82,7 +81,7 @@ export function RoleForm({ role, roles, submitLabel, onSave }: RoleFormProps): R
     const kept = Object.fromEntries(chosen.map((field) => [field, draft[field]]));
     if (chosen.length > 0) await form.submit(() => send(conflict.theirs, { ...draftOf(conflict.theirs), ...kept }));
     else {
-      await queryClient.invalidateQueries({ queryKey: ['roles'] });
+      await changed('roles');
       setEdit(null);
       setConflict(null);
       form.clear();

@@ -7,7 +7,7 @@ import { timeOf } from '../texts/time-of';
 import { draftOf, type RoleDraft, type RoleField } from './role-draft';
 import { rolesTexts as de } from './texts.de';
 import { rolesTexts as en } from './texts.en';
-import type { Role } from './use-roles';
+import type { Role } from './data';
 
 /** Two versions of a role, one saved elsewhere while the form was open. */
 export interface RoleConflict {

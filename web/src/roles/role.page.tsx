@@ -4,11 +4,10 @@ import { notifications } from '@mantine/notifications';
 import { IconTrash } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import { Link, useParams } from 'react-router';
-import { api, dataOf } from '../api/client';
-import { queryClient } from '../api/query-client';
 import { BackLink, NotFoundPage, PageHeader, PageSkeleton, Section } from '../components/page';
 import { ProblemAlert } from '../components/problem-alert';
 import { useLanguage, useTexts } from '../texts/language';
+import { changeRole, type Role } from './data';
 import { DeleteRoleDialog } from './delete-role-dialog';
 import { RoleFacts } from './role-facts';
 import { RoleForm, type RoleSave } from './role-form';
@@ -16,7 +15,7 @@ import { holdersPath } from './role-links';
 import { SecondFactorText } from './second-factor-text';
 import { rolesTexts as de } from './texts.de';
 import { rolesTexts as en } from './texts.en';
-import { type Role, useHolderCount, useRoleRights, useRoles } from './use-roles';
+import { useHolderCount, useRoleRights, useRoles } from './use-roles';
 
 /** Shows a role, and lets the user change or delete it. */
 export function RolePage(): ReactNode {
@@ -34,10 +33,7 @@ function RoleDetails({ role, roles }: { role: Role; roles: Role[] }): ReactNode 
   const { mayManage, mayChange } = useRoleRights();
   const [isDeleting, deletion] = useDisclosure();
   const save = async ({ changes, version, new_prefix }: RoleSave) => {
-    const params = { path: { role: role.name }, query: { new_prefix }, header: { 'If-Match': `"${version}"` } };
-    const after = await dataOf(api.PATCH('/role/{role}', { params, body: changes }));
-    // The change may concern the user's own permissions.
-    await Promise.all(['roles', 'me'].map((key) => queryClient.invalidateQueries({ queryKey: [key] })));
+    const after = await changeRole(role.name, version, changes, new_prefix);
     notifications.show({ message: texts.saved });
     return after;
   };
@@ -50,7 +46,12 @@ function RoleDetails({ role, roles }: { role: Role; roles: Role[] }): ReactNode 
         actions={
           mayChange(role) &&
           !role.built_in && (
-            <Button variant="default" leftSection={<IconTrash size={16} aria-hidden />} onClick={deletion.open}>
+            <Button
+              color="red"
+              variant="light"
+              leftSection={<IconTrash size={16} aria-hidden />}
+              onClick={deletion.open}
+            >
               {texts.delete}
             </Button>
           )

@@ -10,11 +10,12 @@ import { PageHeader } from '../components/page';
 import { own } from '../own';
 import { PermissionSummary } from '../permissions/permission-list';
 import { useTexts } from '../texts/language';
+import type { Role } from './data';
 import { rolePath } from './role-links';
 import { SecondFactorText } from './second-factor-text';
 import { rolesTexts as de } from './texts.de';
 import { rolesTexts as en } from './texts.en';
-import { type Role, useRoleRights, useRoles } from './use-roles';
+import { useRoleRights, useRoles } from './use-roles';
 
 const noFilters = {};
 

@@ -1,10 +1,9 @@
 import { Box, Button, Checkbox, MultiSelect, Stack, TagsInput, TextInput } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { useNavigate, useParams } from 'react-router';
-import { api, dataOf, type Schema } from '../api/client';
 import { listChangesFilters } from '../api/filters';
 import { uuidPattern } from '../api/ids';
-import { queryClient } from '../api/query-client';
 import { useEventName } from '../audit/use-event-name';
 import { BackLink, FormActions, NotFoundPage, PageHeader, PageSkeleton, Section } from '../components/page';
 import { ProblemAlert } from '../components/problem-alert';
@@ -12,12 +11,16 @@ import { SecretDialog } from '../components/secret-dialog';
 import { useProblemForm } from '../components/use-problem-form';
 import { useMe } from '../session/use-me';
 import { useTexts } from '../texts/language';
+import {
+  changeWebhook,
+  createWebhook,
+  type CreatedWebhook,
+  type Webhook,
+  webhookQuery,
+  type WebhookSettings,
+} from './data';
 import { webhooksTexts as de } from './texts.de';
 import { webhooksTexts as en } from './texts.en';
-import { useWebhook, type Webhook } from './use-webhook';
-
-type Settings = Required<Schema<'CreateWebhookRequest'>>;
-type Created = Schema<'WebhookSecretResponse'>;
 
 /** Code of a module that verifies the requests of a webhook. */
 export const verification = 'new Webhook(secret).verify(body, headers)';
@@ -26,7 +29,7 @@ export const verification = 'new Webhook(secret).verify(body, headers)';
 export function WebhookSettingsPage(): ReactNode {
   const { id } = useParams();
   const texts = useTexts({ en, de });
-  const { data: webhook, error } = useWebhook(id ?? '');
+  const { data: webhook, error } = useQuery({ ...webhookQuery(id ?? ''), enabled: uuidPattern.test(id ?? '') });
   if (id !== undefined && !uuidPattern.test(id)) return <NotFoundPage />;
   if (id !== undefined && webhook === undefined)
     return error === null ? <PageSkeleton /> : <ProblemAlert error={error} />;
@@ -44,27 +47,25 @@ function SettingsForm({ webhook }: { webhook: Webhook | undefined }): ReactNode 
   const { user, can } = useMe();
   const nameOf = useEventName();
   const navigate = useNavigate();
-  const [before] = useState<Settings>({
+  const [before] = useState<WebhookSettings>({
     url: webhook?.url ?? '',
     description: webhook?.description ?? null,
-    type_in: (webhook?.type_in ?? []) as Settings['type_in'],
+    type_in: (webhook?.type_in ?? []) as WebhookSettings['type_in'],
     carrier_scope: webhook?.carrier_scope ?? null,
     include_values: webhook?.include_values ?? false,
   });
   const [settings, setSettings] = useState(before);
   // Kept only in this component: the secret must not enter the query cache.
-  const [created, setCreated] = useState<Created | null>(null);
+  const [created, setCreated] = useState<CreatedWebhook | null>(null);
   const form = useProblemForm(Object.keys(before));
-  const set = (change: Partial<Settings>) => setSettings((current) => ({ ...current, ...change }));
-  const field = (name: keyof Settings) => ({ label: texts.fields[name], error: form.errorOf(name) });
+  const set = (change: Partial<WebhookSettings>) => setSettings((current) => ({ ...current, ...change }));
+  const field = (name: keyof WebhookSettings) => ({ label: texts.fields[name], error: form.errorOf(name) });
   const save = async () => {
-    if (webhook === undefined) setCreated(await dataOf(api.POST('/webhook/create', { body: settings })));
+    if (webhook === undefined) setCreated(await createWebhook(settings));
     else {
-      const params = { path: { webhook_id: webhook.webhook_id } };
-      await api.PATCH('/webhook/{webhook_id}', { params, body: changed(before, settings) });
+      await changeWebhook(webhook.webhook_id, changesOf(before, settings));
+      await navigate(`/webhooks/${webhook.webhook_id}`);
     }
-    await queryClient.invalidateQueries({ queryKey: ['webhooks'] });
-    if (webhook !== undefined) await navigate(`/webhooks/${webhook.webhook_id}`);
   };
   return (
     <form
@@ -136,7 +137,7 @@ function SettingsForm({ webhook }: { webhook: Webhook | undefined }): ReactNode 
   );
 }
 
-function changed(before: Settings, after: Settings): Partial<Settings> {
-  const isChanged = ([name, value]: [string, unknown]) => value !== before[name as keyof Settings];
+function changesOf(before: WebhookSettings, after: WebhookSettings): Partial<WebhookSettings> {
+  const isChanged = ([name, value]: [string, unknown]) => value !== before[name as keyof WebhookSettings];
   return Object.fromEntries(Object.entries(after).filter(isChanged));
 }

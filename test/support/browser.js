@@ -1,7 +1,7 @@
-import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { type Browser, chromium } from 'playwright-core';
+const { execFileSync } = require('node:child_process');
+const { existsSync, mkdirSync, writeFileSync } = require('node:fs');
+const { join } = require('node:path');
+const { chromium } = require('playwright-core');
 
 const places = [
   process.env['CHROMIUM'] ?? '',
@@ -36,7 +36,7 @@ const unpacked = join(__dirname, '../../node_modules/.cache/chromium');
  * Starts a real browser, in which all hosts below `.test` are this machine: the Chromium of the
  * machine, or otherwise that of the package.
  */
-export async function openBrowser(): Promise<Browser> {
+async function openBrowser() {
   const installed = places.find((place) => place !== '' && existsSync(place));
   const { executablePath, env } = installed === undefined ? unpack() : { executablePath: installed, env: {} };
   const disabled = `--disable-features=${disabledFeatures.join(',')}`;
@@ -46,7 +46,7 @@ export async function openBrowser(): Promise<Browser> {
 }
 
 /** Unpacks Chromium and its libraries. Other workers wait, and use the unpacked files. */
-function unpack(): { executablePath: string; env: Record<string, string> } {
+function unpack() {
   if (process.platform !== 'linux' || process.arch !== 'x64')
     throw new Error('This test needs Chromium. Install it, or set CHROMIUM to the path of its program.');
   mkdirSync(unpacked, { recursive: true });
@@ -59,3 +59,5 @@ function unpack(): { executablePath: string; env: Record<string, string> } {
   const libraries = { LD_LIBRARY_PATH: join(unpacked, 'al2023/lib'), FONTCONFIG_FILE: fonts };
   return { executablePath: join(unpacked, 'chromium'), env: libraries };
 }
+
+module.exports = { openBrowser };
