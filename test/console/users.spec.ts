@@ -94,7 +94,7 @@ describe('users in the console', () => {
     expect(page.url()).toBe(subject.at('/users?carrier_id=navy'));
     await page.reload();
     await linkOf(page, 'hopper').waitFor();
-    await page.locator('th').filter({ hasText: 'E-mail address' }).press('Enter');
+    await page.getByRole('columnheader', { name: 'E-mail address' }).getByRole('button').press('Enter');
     const sorted = subject.at('/users?carrier_id=navy&order_by=email&order_dir=asc');
     await page.waitForURL(sorted);
     await follow(page, 'hopper');

@@ -22,7 +22,7 @@ export function ActorText({ event, names }: { event: AuditEvent; names: Names })
   if (actor_type === 'key' && actor_id !== null) return <KeyLink id={actor_id} names={names} />;
   // Events of jobs have no address.
   return (
-    <Text inherit span>
+    <Text inherit span style={{ whiteSpace: 'nowrap' }}>
       {event.ip === null ? texts.service : texts.anonymous}
     </Text>
   );
