@@ -156,7 +156,7 @@ function Roles({ user: { roles } }: { user: User }): ReactNode {
   return (
     <Cell label={fields.roles} tab="roles" {...(roles.length === 0 ? { hint: texts.noRights } : {})}>
       {roles.length === 0 && noRoles}
-      <Group component="span" gap={4}>
+      <Group component="span" gap={4} mt={4}>
         {roles.slice(0, rolesShown).map((role) => (
           <Badge
             key={role}
