@@ -5,13 +5,13 @@ import { defineConfig, type Plugin } from 'vite';
 
 const outDir = '../dist/console';
 
-/** Writes a Brotli and a gzip form beside each asset, so that the service compresses nothing. */
+/** Writes a Brotli and a gzip form beside each text asset, so that the service compresses nothing. */
 const precompress: Plugin = {
   name: 'precompress',
   apply: 'build',
   closeBundle() {
     const assets = join(import.meta.dirname, outDir, 'assets');
-    for (const name of readdirSync(assets)) {
+    for (const name of readdirSync(assets).filter((asset) => !asset.endsWith('.woff2'))) {
       const file = join(assets, name);
       const content = readFileSync(file);
       writeFileSync(`${file}.br`, brotliCompressSync(content));

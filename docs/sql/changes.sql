@@ -52,7 +52,7 @@ select
   array(
     select field
     from jsonb_object_keys(changes) field
-    where field <> 'name' or event_type not in ('role.changed', 'key.revoked', 'key.resumed')
+    where field <> 'name' or event_type not in ('role.changed', 'key.revoked', 'key.resumed', 'key.rotated')
   ) as fields
 from events
 where events.target_type in ('user', 'session', 'role', 'key')

@@ -25,7 +25,7 @@ with
     where (sessions.ended_at is null and sessions.expires_at > now())
     group by carrier_id, user_type
     union all
-    select carrier_id, user_type, 'mails_failed', count(*)
+    select carrier_id, user_type, case state when 'failed' then 'mails_failed' else 'mails_failing' end, count(*)
     from (
       select
         jobs.job_id as mail_id,
@@ -37,7 +37,10 @@ with
           case when jobs.payload ->> 'mail' = 'email-confirmation' then users.email_pending end,
           users.email
         ) as recipient,
-        jobs.attempts, jobs.last_error, jobs.created_at, jobs.next_attempt_at
+        jobs.attempts, jobs.last_error,
+        jobs.attempts - (jobs.state = 'running')::integer >= 2
+        or coalesce(jobs.last_error ~ $1, false) as failing,
+        jobs.created_at, jobs.next_attempt_at
       from (
         select
           ('00000000-0000-8000-8000-' || lpad(to_hex(job.id), 12, '0'))::uuid as job_id,
@@ -55,12 +58,12 @@ with
           end as next_attempt_at
         from graphile_worker._private_jobs job
         join graphile_worker._private_tasks task on task.id = job.task_id
-        where task.identifier = $1
+        where task.identifier = $2
       ) jobs
       join users on users.user_id = (jobs.payload ->> 'user_id')::uuid and users.deleted_at is null
     ) mails
-    where state = 'failed'
-    group by carrier_id, user_type
+    where state = 'failed' or failing
+    group by 1, 2, 3
   ),
   counted as (
     select coalesce(carrier_id, '') as carrier_id, user_type, kind, sum(count)::integer as count
@@ -132,3 +135,13 @@ left join keys on (keys.revoked_at is null and keys.suspended_at is null and key
     or keys.created_by = $3::uuid
   )
 group by times.until;
+
+-- countWebhooks(limited)
+select
+  count(*) filter (where disabled_reason <> 'requested')::integer as disabled,
+  count(*) filter (where state = 'failing')::integer as failing
+from webhooks
+where (
+  (webhooks.user_type = 'carrier' and webhooks.carrier_id = any($1::text[]))
+  or webhooks.created_by = $2::uuid
+);

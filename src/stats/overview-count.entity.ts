@@ -3,7 +3,8 @@ import type { UserType } from '../access/actor';
 import type { UserResponse } from '../users/users.dto';
 
 /** What the overview counts by carrier: users by status, sessions, and what needs attention. */
-export type CountKind = UserResponse['status'] | 'locked' | 'must_enroll' | 'sessions' | 'mails_failed';
+export type CountKind =
+  UserResponse['status'] | 'locked' | 'must_enroll' | 'sessions' | 'mails_failed' | 'mails_failing';
 
 /** A count of the last refresh. Counts of zero have no row. */
 @Entity('overview_counts')

@@ -1,5 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { namedEnum } from '../platform/named-enum';
+import { ServiceHealthResponse } from './service-health.dto';
 import type { UserResponse } from '../users/users.dto';
 
 /** What needs attention. */
@@ -8,6 +9,10 @@ const attentionKinds = namedEnum('AttentionKind', [
   'users_must_enroll',
   'api_keys_expiring',
   'mails_failed',
+  'attack',
+  'mails_failing',
+  'webhooks_disabled',
+  'webhooks_failing',
 ]);
 
 /** Number of users of a type and status. */
@@ -34,7 +39,7 @@ export class LoginHourResponse {
 export class AttentionResponse {
   /** kind of the items */
   @ApiProperty({ enum: attentionKinds }) kind!: (typeof attentionKinds)[number];
-  /** number of users, API keys or mails */
+  /** number of users, API keys, mails, webhooks or rejected logins */
   count!: number;
   /** path of the list that shows the items @example /user/list */
   list!: string;
@@ -58,4 +63,6 @@ export class OverviewResponse {
   operations_running!: number;
   /** what needs attention, as far as the caller may see it; a count may be 0 */
   attention!: AttentionResponse[];
+  /** state of the parts of the service; absent for callers with a scope */
+  health?: ServiceHealthResponse;
 }

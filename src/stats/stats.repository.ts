@@ -10,6 +10,7 @@ import { type OperationReader, visibleOperations } from '../users/operations/ope
 import { liveSession } from '../auth/sessions/session-list.sql';
 import { mailListSql } from '../users/mails/mail-list.sql';
 import { mustEnrollSql } from '../users/user-list.sql';
+import { visibleWebhooks } from '../webhooks/webhook-list.sql';
 import type { LoginCountEntity, OverviewCountEntity } from './overview-count.entity';
 import type { OverviewResponse } from './stats.dto';
 
@@ -51,7 +52,7 @@ export class StatsRepository {
   }
 
   /**
-   * Counts users, live sessions and failed mails by carrier. Reads all users: an index would cost
+   * Counts users, live sessions and failing mails by carrier. Reads all users: an index would cost
    * each bulk change more than this one read per minute. Writes only the counts that changed.
    */
   async refreshCounts(): Promise<void> {
@@ -81,10 +82,10 @@ export class StatsRepository {
         where ${liveSession}
         group by carrier_id, user_type
         union all
-        select carrier_id, user_type, 'mails_failed', count(*)
+        select carrier_id, user_type, case state when 'failed' then 'mails_failed' else 'mails_failing' end, count(*)
         from ${mailListSql.from}
-        where state = 'failed'
-        group by carrier_id, user_type
+        where state = 'failed' or failing
+        group by 1, 2, 3
       ),
       counted as (
         select coalesce(carrier_id, '') as carrier_id, user_type, kind, sum(count)::integer as count
@@ -110,9 +111,10 @@ export class StatsRepository {
   }
 
   /**
-   * Counts the logins of the hours that may have changed since the last refresh, and removes old
-   * hours. Counts each hour as a whole, so that a repeated refresh counts no login twice. An hour
-   * is counted for five more minutes, because an event is visible only after its commit.
+   * Counts the logins of the hours that may have changed since the last refresh, and removes hours
+   * that are older than 8 days. Counts each hour as a whole, so that a repeated refresh counts no
+   * login twice. An hour is counted for five more minutes, because an event is visible only after
+   * its commit.
    */
   async refreshLogins(): Promise<void> {
     await this.database.run(sql`
@@ -125,7 +127,7 @@ export class StatsRepository {
       ),
       removed as (
         delete from login_counts
-        where hour < now() - interval '25 hours'
+        where hour < now() - interval '193 hours'
       )
       insert into login_counts (hour, carrier_id, succeeded, failed)
       select
@@ -201,12 +203,23 @@ export class StatsRepository {
       group by times.until`);
     return row ?? { count: 0, until: '' };
   }
+
+  /** Counts the webhooks of a scope that fail or that the service disabled. */
+  async countWebhooks(scope: Scope): Promise<{ disabled: number; failing: number }> {
+    const [row] = await this.database.run<{ disabled: number; failing: number }>(sql`
+      select
+        count(*) filter (where disabled_reason <> 'requested')::integer as disabled,
+        count(*) filter (where state = 'failing')::integer as failing
+      from webhooks
+      where ${visibleWebhooks(scope)}`);
+    return row ?? { disabled: 0, failing: 0 };
+  }
 }
 
 /**
  * Renders whether a scope includes the counts of a carrier. Counts contain no user ids: for a
  * System User with a carrier scope, they do not include the user's own record.
  */
-function visibleCounts(scope: Scope, user_type: string): SqlFragment {
+export function visibleCounts(scope: Scope, user_type: string): SqlFragment {
   return visibleTo(scope, { user_id: 'null::uuid', user_type, carrier_id: 'carrier_id' });
 }

@@ -5,6 +5,8 @@ import { holds } from '../access/permissions';
 import type { Answered } from '../platform/times';
 import { JobsService } from '../platform/jobs/jobs.service';
 import { operationReader } from '../users/operations/operations.service';
+import { AttacksService } from './attacks.service';
+import { ServiceHealthService } from './service-health.service';
 import { type CountAge, type LoginCount, type OverviewCount, StatsRepository } from './stats.repository';
 import type { AttentionResponse, OverviewResponse, UserCountResponse } from './stats.dto';
 
@@ -24,6 +26,8 @@ export class StatsService implements OnModuleInit {
   constructor(
     private readonly stats: StatsRepository,
     private readonly jobs: JobsService,
+    private readonly attacks: AttacksService,
+    private readonly health: ServiceHealthService,
   ) {}
 
   onModuleInit(): void {
@@ -47,6 +51,7 @@ export class StatsService implements OnModuleInit {
       logins,
       operations_running,
       attention,
+      health: await this.health.get(actor),
     };
   }
 
@@ -82,9 +87,22 @@ export class StatsService implements OnModuleInit {
       items.push({ kind: 'api_keys_expiring', count, list: '/auth/key/list', filter });
     }
     if (holds(actor.permissions, 'mail:manage')) {
-      const count = sumOf(counts, 'mails_failed');
-      items.push({ kind: 'mails_failed', count, list: '/mail/list', filter: { state: 'failed' } });
+      const failing = { failing: 'true', state_ne: 'failed' };
+      items.push(
+        { kind: 'mails_failed', count: sumOf(counts, 'mails_failed'), list: '/mail/list', filter: { state: 'failed' } },
+        { kind: 'mails_failing', count: sumOf(counts, 'mails_failing'), list: '/mail/list', filter: failing },
+      );
     }
+    if (holds(actor.permissions, 'webhook:manage')) {
+      const { disabled, failing } = await this.stats.countWebhooks(actor);
+      const disabledByService = { state: 'disabled', disabled_reason_ne: 'requested' };
+      items.push(
+        { kind: 'webhooks_disabled', count: disabled, list: '/webhook/list', filter: disabledByService },
+        { kind: 'webhooks_failing', count: failing, list: '/webhook/list', filter: { state: 'failing' } },
+      );
+    }
+    if (holds(actor.permissions, 'audit:read'))
+      items.push({ kind: 'attack', count: await this.attacks.countUnusual(actor), list: '/stats/attacks', filter: {} });
     return items;
   }
 }

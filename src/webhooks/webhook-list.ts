@@ -1,6 +1,6 @@
 import type { ListSpec } from '../http/lists/list-query';
 import { deliveryKinds } from './webhook-delivery.entity';
-import { webhookStates } from './webhook.entity';
+import { disabledReasons, webhookStates } from './webhook.entity';
 
 /** Filters and sort fields of webhook lists. */
 export const webhookList: ListSpec = {
@@ -11,6 +11,12 @@ export const webhookList: ListSpec = {
       webhook_id: { type: 'uuid', meaning: 'Id of the webhook' },
       url: { type: 'text', meaning: 'Target' },
       state: { type: 'text', values: webhookStates, meaning: 'State' },
+      disabled_reason: {
+        type: 'text',
+        nullable: true,
+        values: disabledReasons,
+        meaning: 'Why the webhook is disabled; `requested`: by a user',
+      },
       created_at: { type: 'time', meaning: 'Time of creation' },
       created_by: { type: 'uuid', meaning: 'User who created the webhook' },
     },

@@ -54,7 +54,10 @@ describe('an API key', () => {
       const { status, body: made } = await create(body);
       const { key, key_id, created_at, ...rest } = made;
       expect([status, key]).toEqual([201, expect.stringMatching(/^cik_[A-Za-z0-9_-]{43}$/)]);
-      const unused = { last_used_at: null, last_used_ip: null, revoked_at: null, revoked_by: null, suspended_at: null };
+      const unused = {
+        ...{ last_used_at: null, last_used_ip: null, revoked_at: null, revoked_by: null, suspended_at: null },
+        ...{ previous_until: null, previous_last_used_at: null },
+      };
       const maker = { user_type: 'system', carrier_id: null, created_by: admin.user_id };
       expect(rest).toEqual({ ...body, ...maker, active: true, ...unused });
       expect(await rowOf(key_id)).toMatchObject({ token_hash: createHash('sha256').update(key).digest() });
@@ -289,17 +292,17 @@ describe('an API key', () => {
       // Less than a minute later: not recorded.
       await age(30);
       await use(key, '192.0.2.2');
-      await touch(key_id, '192.0.2.2');
+      await touch(key_id, '192.0.2.2', false);
       expect(await noted()).toBe('192.0.2.1');
       // While another transaction locks the row: accepted, but not recorded.
       await age(70);
       await inTransaction(service, async (holder) => {
         await holder.query('select 1 from keys where key_id = $1 for update', [key_id]);
         expect((await use(key, '192.0.2.3')).status).toBe(200);
-        await touch(key_id, '192.0.2.3');
+        await touch(key_id, '192.0.2.3', false);
       });
       expect(await noted()).toBe('192.0.2.1');
-      await touch(key_id, '2001:db8::4');
+      await touch(key_id, '2001:db8::4', false);
       expect(await noted()).toBe('2001:db8::4');
     });
 

@@ -222,21 +222,6 @@ describe('users in the console', () => {
     expect(await subject.service.rows('select user_id from users where user_id = $1', [user_id])).toEqual([]);
   });
 
-  it('explains why a user cannot log in, and unlocks the account', async () => {
-    const { user_id, name } = await subject.service.createUser({ allowed_ips: ['127.0.0.0/8'] });
-    for (let failure = 0; failure < 2; failure++)
-      await subject.service.post('/auth/login', { body: { login: name, password: 'not the right password' } });
-    const page = await subject.login(undefined, `/users/${user_id}?tab=login`);
-    await page.getByRole('heading', { name: 'The account is locked' }).waitFor();
-    await sees(page, page.getByRole('heading', { name: 'Logins are limited to some addresses' }), 'Wrong password');
-    await expectAccessible(page);
-    await screenshot(page, 'user-login-check');
-    await click(page, 'Unlock', page.getByRole('heading', { name: 'Nothing prevents this login' }));
-    await subject.service.login(name);
-    await click(page, 'Send a password link');
-    await subject.service.mailbox.take(`${name}@example.com`);
-  });
-
   it('ends one session and all, and resets lost second factors', async () => {
     const user = await subject.service.createUser();
     for (const device of ['desktop', 'phone'] as const)

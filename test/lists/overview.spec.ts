@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { StatsService } from '../../src/stats/stats.service';
 import { inSeconds } from '../support/keys';
-import { addFailedMail, refreshOverview } from '../support/overview';
+import type { ServiceHealthResponse } from '../../src/stats/service-health.dto';
+import type { ServiceHealthService } from '../../src/stats/service-health.service';
+import { addFailedMail, addJob, addMail, addWebhook, refreshOverview } from '../support/overview';
 import { type TestLogin, TestService } from '../support/service';
+import { until } from '../support/until';
 
 interface Attention {
   kind: string;
@@ -148,22 +151,124 @@ describe('the overview', () => {
         body: { name: `in ${days} days`, permissions: ['user:read'], expires_at: inSeconds(days * 86_400) },
       });
     await addFailedMail(service, user_id);
+    await addMail(service, user_id, { attempts: 2, last_error: 'mail server: 451 try later' });
+    await addMail(service, user_id, { attempts: 1, last_error: 'mail server: 550 no such user' });
+    await addMail(service, user_id, { attempts: 1, last_error: 'mail server: 451 try later' });
+    for (const disabled_reason of [null, 'failed', 'requested']) await addWebhook(service, { disabled_reason });
+    await addWebhook(service, { state: 'failing' });
     await refresh();
     const body = await read(service.admin);
-    const wanted = { users_locked: 1, users_must_enroll: 1, api_keys_expiring: 2, mails_failed: 1 };
-    expect(attentionIn(body)).toEqual(wanted);
+    const users = { users_locked: 1, users_must_enroll: 1 };
+    const mails = { mails_failed: 1, mails_failing: 2 };
+    const webhooks = { webhooks_disabled: 1, webhooks_failing: 1 };
+    expect(attentionIn(body)).toEqual({ ...users, api_keys_expiring: 2, ...mails, ...webhooks });
     for (const { list, filter, count } of body.attention as Attention[]) {
       const page = await service.get(`${list}?${new URLSearchParams(filter).toString()}`, service.admin);
       expect([list, page.status, page.body.items.length]).toEqual([list, 200, count]);
     }
   });
 
-  it('shows API keys and mails only with the permission to manage them (Z2)', async () => {
+  it('shows API keys, mails and webhooks only with the permission to manage them, and in scope (Z2, Z4)', async () => {
     const mailer = await service.loginAs({ carrier_id: 'c3', roles: ['mailer'] });
     await refresh();
-    expect(attentionIn(await read(mailer))).toEqual({ users_locked: 1, users_must_enroll: 0, mails_failed: 1 });
+    expect(attentionIn(await read(mailer))).toEqual({
+      ...{ users_locked: 1, users_must_enroll: 0, mails_failed: 1, mails_failing: 2 },
+    });
     expect(Object.keys(attentionIn(await read(carrier)))).toEqual(['users_locked', 'users_must_enroll']);
-    expect(attentionIn(await read(limited))).toMatchObject({ api_keys_expiring: 0, mails_failed: 0 });
+    const none = { mails_failed: 0, mails_failing: 0, webhooks_disabled: 0, webhooks_failing: 0 };
+    expect(attentionIn(await read(limited))).toMatchObject({ api_keys_expiring: 0, ...none });
+  });
+
+  describe('the health of the service', () => {
+    const measure = async (login = service.admin) => {
+      await service.inside<ServiceHealthService>('ServiceHealthService').measure();
+      return (await read(login)).health as Required<ServiceHealthResponse>;
+    };
+    beforeEach(async () => {
+      await service.rows('delete from graphile_worker._private_jobs');
+      await service.rows('delete from webhooks');
+      await refresh();
+    });
+
+    it('is ok while all parts work, and has no disk unless the service runs the database', async () => {
+      const { database, ...parts } = await measure();
+      expect(parts).toEqual({
+        mail: { state: 'ok', waiting: 0, failing: 0, failed: 0, oldest_seconds: 0 },
+        jobs: { state: 'ok', overdue: 0, failed: 0, oldest_seconds: 0 },
+        webhooks: { state: 'ok', disabled: 0, failing: 0, behind_seconds: 0 },
+      });
+      expect(database).toMatchObject({ state: 'ok', connections_max: expect.any(Number) });
+      expect(database.size_bytes).toBeGreaterThan(1_000_000);
+      expect(database.connections).toBeGreaterThan(1);
+    });
+
+    it('is measured at most once a minute', async () => {
+      await measure();
+      await addJob(service, 'unknown', { attempts: 25 });
+      expect((await read(service.admin)).health).toMatchObject({ jobs: { failed: 0 } });
+      expect(await measure()).toMatchObject({ jobs: { failed: 1 } });
+    });
+
+    it.each([
+      ['warning', { attempts: 2, last_error: 'mail server: 451 try later' }, { waiting: 1, failing: 1 }],
+      ['warning', { attempts: 1, last_error: 'mail server: 550 no such user' }, { waiting: 1, failing: 1 }],
+      ['warning', { attempts: 25, last_error: 'mail server: not reachable' }, { waiting: 0, failed: 1 }],
+      ['critical', { attempts: 1, last_error: 'mail server: not reachable' }, { waiting: 1, failing: 0 }],
+      ['critical', { attempts: 1, last_error: 'mail server: the login was rejected' }, { waiting: 1 }],
+      ['ok', { attempts: 1, last_error: 'mail server: 451 try later' }, { waiting: 1, failing: 0 }],
+      ['ok', { attempts: 0, last_error: null }, { waiting: 1, oldest_seconds: expect.any(Number) }],
+    ] as const)('shows mail as %s after %j', async (state, job, wanted) => {
+      await addMail(service, (await service.createUser()).user_id, job);
+      expect((await measure()).mail).toMatchObject({ state, ...wanted });
+    });
+
+    it.each([
+      ['critical', { due: '11 minutes' }, { overdue: 1, failed: 0 }],
+      ['critical', { due: '0 minutes', locked: '11 minutes' }, { overdue: 1, failed: 0 }],
+      ['ok', { due: '9 minutes' }, { overdue: 0, oldest_seconds: 0 }],
+      ['ok', { due: '-1 hour', attempts: 3 }, { overdue: 0, failed: 0 }],
+      ['warning', { due: '1 day', attempts: 25 }, { overdue: 0, failed: 1 }],
+    ] as const)('shows jobs as %s if one is %j', async (state, job, wanted) => {
+      await addJob(service, 'unknown', job);
+      const { jobs } = await measure();
+      expect(jobs).toMatchObject({ state, ...wanted });
+      if (state === 'critical') expect(jobs.oldest_seconds).toBeGreaterThanOrEqual(660);
+    });
+
+    it('shows jobs as critical if no instance runs jobs, so that nothing counts the overview', async () => {
+      const age = `update overview_refreshes set as_of = now() - $1::interval, due_at = now() - interval '1 hour'`;
+      await service.rows(age, ['10 minutes']);
+      expect((await measure()).jobs.state).toBe('ok');
+      // Repeated, because the job of the service may count at any moment.
+      await until(async () => {
+        await service.rows(age, ['12 minutes']);
+        return (await measure()).jobs.overdue === 1;
+      });
+    });
+
+    it('shows webhooks by their worst state, and not those that a user disabled', async () => {
+      await addWebhook(service, { disabled_reason: 'requested' });
+      expect((await measure()).webhooks).toMatchObject({ state: 'ok', disabled: 0, behind_seconds: 0 });
+      await addWebhook(service, { state: 'failing' });
+      expect((await measure()).webhooks).toMatchObject({ state: 'warning', failing: 1, disabled: 0 });
+      await addWebhook(service, { disabled_reason: 'gone' });
+      expect((await measure()).webhooks).toMatchObject({ state: 'critical', failing: 1, disabled: 1 });
+    });
+
+    it('shows webhooks as a warning if changes wait for more than 10 minutes', async () => {
+      await addWebhook(service, {});
+      await service.rows(`
+        insert into events (event_id, event_type, occurred_at, actor_type, target_type, changes)
+        values (uuid_v7(), 'user.changed', now() - interval '11 minutes', 'system', 'user', '{}')`);
+      const { state, behind_seconds } = (await measure()).webhooks;
+      expect([state, behind_seconds >= 660]).toEqual(['warning', true]);
+    });
+
+    it('is for System Users without a carrier scope only, with the permission of each part (Z2, Z4)', async () => {
+      const auditor = await service.loginAs({ user_type: 'system', roles: ['auditor'] });
+      expect(Object.keys(await measure(auditor)).sort()).toEqual(['database', 'jobs']);
+      for (const login of [limited, carrier]) expect(await read(login)).not.toHaveProperty('health');
+    });
   });
 
   it('counts the operations that have not ended and that the caller may see', async () => {

@@ -220,7 +220,7 @@ describe('attempts to keep or take over a login', () => {
       },
     );
 
-    it('restores the address, and removes the API keys and factors that a thief added (R30, R26)', async () => {
+    it('restores the address, and removes the API keys and factors that a thief added or rotated (R30, R26)', async () => {
       user = await service.loginAs({ user_type: 'system', roles: ['administrator'] });
       const before = await createKey(service, ['user:read'], { name: 'older' }, user);
       const createWebhook = () =>
@@ -233,6 +233,9 @@ describe('attempts to keep or take over a login', () => {
       const mail = await service.mailbox.take(user.email, /Subject: Your password was changed/);
       await enrol('app of the thief');
       const since = await createKey(service, ['user:read'], { name: 'of the thief' }, user);
+      const shared = await createKey(service, ['user:read'], { name: 'of the module' });
+      const rotation = { token: user.token, body: { keep_old_seconds: 3_600 } };
+      const { key: stolen } = (await service.post(`/auth/key/${shared.key_id}/rotate`, rotation)).body;
       expect((await createWebhook()).status).toBe(201);
       const thief = await moveAddress(another);
       // A reset by the thief's mailbox voids no link that was mailed to another address.
@@ -244,7 +247,7 @@ describe('attempts to keep or take over a login', () => {
       expect(await stored()).toMatchObject({ email: user.email, email_pending: null, second_factors: [] });
       expect(await factorsOf()).toEqual([]);
       expect(await loginStatus(own)).toBe(200);
-      expect((await service.get('/user/list', { token: since.key })).status).toBe(401);
+      for (const token of [since.key, stolen]) expect((await service.get('/user/list', { token })).status).toBe(401);
       expect((await service.get('/user/list', { token: before.key })).status).toBe(200);
       expect(await eventsOf('key.revoked', since.key_id)).toHaveLength(1);
       const states = await service.rows('select state, disabled_reason from webhooks order by created_at');

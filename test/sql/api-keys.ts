@@ -6,7 +6,8 @@ import { hash, limited, other_id, sqlExamples, user_id } from '../support/sql-ex
 export const apiKeys = sqlExamples(ApiKeysRepository, {
   findActive: [[hash]],
   findActiveById: [[other_id]],
-  touch: [[other_id, '192.0.2.1']],
+  touch: [[other_id, '192.0.2.1', false]],
+  hasPortalWithin: [['203.0.113.0/24']],
   insert: [
     [
       {
@@ -25,7 +26,8 @@ export const apiKeys = sqlExamples(ApiKeysRepository, {
   ],
   find: [[other_id, limited]],
   list: [[limited, listQuery(apiKeyList, { active: 'true', permission: 'user:read', order_by: 'last_used_at' })]],
-  listCreated: [[user_id]],
+  listReceived: [[user_id]],
+  rotate: [[{ key_id: other_id, token_hash: hash, expires_at: null, rotated_by: user_id }, 86_400, other_id]],
   suspend: [[[other_id]]],
   resume: [[other_id, user_id]],
   revoke: [[other_id, user_id]],

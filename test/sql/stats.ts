@@ -12,4 +12,5 @@ export const stats = sqlExamples(StatsRepository, {
   listLogins: [[limited]],
   countRunning: [[{ scope: limited, permissions: ['user:update'] }]],
   countExpiringKeys: [[limited, 14]],
+  countWebhooks: [[limited]],
 });

@@ -44,6 +44,11 @@ export const pages: readonly Page[] = [
     load: async () => (await import('./audit/audit.page')).AuditPage,
   },
   {
+    path: '/attacks',
+    permissions: ['audit:read'],
+    load: async () => (await import('./attacks/attacks.page')).AttacksPage,
+  },
+  {
     path: '/mails',
     permissions: ['mail:manage'],
     load: async () => (await import('./mails/mails.page')).MailsPage,

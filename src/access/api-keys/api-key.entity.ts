@@ -12,6 +12,7 @@ import type { UserType } from '../actor';
   `(user_type = 'carrier') = (carrier_id is not null) and (user_type = 'system' or carrier_scope is null)`,
 )
 @Index('keys_token_hash_key', ['token_hash'], { unique: true })
+@Index('keys_previous_hash_key', ['previous_hash'], { unique: true })
 @Index('keys_created_at_idx', ['created_at', 'key_id'])
 export class ApiKeyEntity {
   @PrimaryColumn('uuid', { primaryKeyConstraintName: 'keys_pkey' }) key_id!: string;
@@ -34,4 +35,12 @@ export class ApiKeyEntity {
   @Column('uuid', { nullable: true }) revoked_by!: string | null;
   /** time at which the account of the creator was secured; null = not suspended */
   @Column({ type: 'timestamptz', precision: 3, nullable: true }) suspended_at!: Date | null;
+  /** SHA-256 of the secret before the last rotation; null = never rotated, or replaced at once */
+  @Column('bytea', { nullable: true }) previous_hash!: Buffer | null;
+  /** time until which the previous secret works */
+  @Column({ type: 'timestamptz', precision: 3, nullable: true }) previous_until!: Date | null;
+  /** last use of the previous secret since the rotation */
+  @Column({ type: 'timestamptz', precision: 3, nullable: true }) previous_last_used_at!: Date | null;
+  @Column({ type: 'timestamptz', precision: 3, nullable: true }) rotated_at!: Date | null;
+  @Column('uuid', { nullable: true }) rotated_by!: string | null;
 }

@@ -11,7 +11,7 @@ import { readBoolean } from '../../http/lists/boolean-parameter';
 import { PathId } from '../../http/fields/path-id.decorator';
 import type { RawQuery } from '../../http/lists/filter';
 import { apiKeyList } from './api-key-list';
-import { CreatedKeyResponse, CreateKeyRequest, KeyListResponse } from './api-keys.dto';
+import { CreatedKeyResponse, CreateKeyRequest, KeyListResponse, RotateKeyRequest } from './api-keys.dto';
 import { ApiKeysService } from './api-keys.service';
 
 /** API keys. */
@@ -54,6 +54,28 @@ export class KeysController {
   })
   listApiKeys(@CurrentActor() actor: Actor, @ListQuery(apiKeyList) query: ListQuery): Promise<KeyListResponse> {
     return this.apiKeys.list(actor, query);
+  }
+
+  /** Replace the secret of an API key */
+  @Post(':key_id/rotate')
+  @HttpCode(200)
+  // A stolen key must not outlive its expiry by replacing itself.
+  @Allow('key:manage', { apiKeys: false, fresh: true })
+  @SingleWrite()
+  @Endpoint({
+    description:
+      'Both secrets work until `previous_until`, with the same permissions and scope. Another rotation before this ' +
+      'time ends the oldest secret immediately; a revocation ends all of them. Requires the permissions and the ' +
+      'scope of the key.',
+    answer: { status: 200, type: CreatedKeyResponse, description: 'The key with its new secret' },
+    errors: ['key.not_found', 'key.inactive', 'access.grant_exceeds_own'],
+  })
+  rotateApiKey(
+    @CurrentActor() actor: Actor,
+    @PathId('key_id') key_id: string,
+    @Body() request: RotateKeyRequest,
+  ): Promise<CreatedKeyResponse> {
+    return this.apiKeys.rotate(actor, key_id, request);
   }
 
   /** Resume a suspended API key */

@@ -1,6 +1,6 @@
 import type { UserType } from '../actor';
 import { permissionItems } from '../permissions';
-import { TextField, TextListField, TimeField } from '../../http/fields/fields';
+import { IntegerField, TextField, TextListField, TimeField } from '../../http/fields/fields';
 import { PageResponse } from '../../http/lists/page.dto';
 import type { ApiKeyEntity } from './api-key.entity';
 
@@ -26,6 +26,17 @@ export class CreateKeyRequest {
    * must lie within the caller's own scope
    */
   @TextListField({ optional: true, nullable: true, ...carrierIds }) carrier_scope?: string[] | null;
+}
+
+/** How long the old secret of an API key works, and when the key expires. */
+export class RotateKeyRequest {
+  /**
+   * seconds for which the old secret also works, 0–604,800; it expires no later than without the
+   * rotation
+   */
+  @IntegerField({ min: 0, max: 604_800, example: 86_400 }) keep_old_seconds!: number;
+  /** new time of expiry, RFC 3339; in the future, at most one year ahead; absent = unchanged */
+  @TimeField({ optional: true, example: '2027-06-30T00:00:00Z' }) expires_at?: string;
 }
 
 /** An API key, without the key itself. */
@@ -60,9 +71,13 @@ export class KeyResponse {
   revoked_by!: string | null;
   /** time of suspension by `POST /user/{user_id}/secure`; null if the key is not suspended */
   suspended_at!: Date | null;
+  /** time until which the old secret works after a rotation; null if no old secret works */
+  previous_until!: Date | null;
+  /** time of the last use of the old secret since the rotation, to the minute; null = not used */
+  previous_last_used_at!: Date | null;
 }
 
-/** A new API key together with the key itself. */
+/** An API key together with its new secret. */
 export class CreatedKeyResponse extends KeyResponse {
   /**
    * the key itself, `cik_` and 43 characters: send it as `Authorization: Bearer …`. No other
@@ -79,7 +94,9 @@ export class KeyListResponse extends PageResponse {
 }
 
 /** An API key as read from the database: with computed columns, without the hash. */
-export type ApiKeyRecord = Omit<ApiKeyEntity, 'token_hash'> & { active: boolean };
+export type ApiKeyRecord = Omit<ApiKeyEntity, 'token_hash' | 'previous_hash' | 'rotated_at' | 'rotated_by'> & {
+  active: boolean;
+};
 
 /** Returns the public fields of a key, from an allow-list. */
 export function toApiKeyResponse(key: ApiKeyRecord): KeyResponse {
@@ -87,5 +104,7 @@ export function toApiKeyResponse(key: ApiKeyRecord): KeyResponse {
   const { created_at, created_by, expires_at, last_used_at, last_used_ip, revoked_at, revoked_by, suspended_at } = key;
   const rights = { permissions, user_type, carrier_id, carrier_scope };
   const times = { created_at, created_by, expires_at, last_used_at, last_used_ip };
-  return { key_id, name, ...rights, active, ...times, revoked_at, revoked_by, suspended_at };
+  const { previous_until, previous_last_used_at } = key;
+  const previous = { previous_until, previous_last_used_at };
+  return { key_id, name, ...rights, active, ...times, revoked_at, revoked_by, suspended_at, ...previous };
 }

@@ -3,7 +3,7 @@ import type { ActiveApiKey } from '../actor';
 import type { Scope } from '../scope';
 import type { ListQuery } from '../../http/lists/list-query';
 import { type Page, readPage } from '../../http/lists/page';
-import { rawSql, sql } from '../../http/lists/sql';
+import { rawSql, sql, type SqlFragment } from '../../http/lists/sql';
 import { Database } from '../../platform/database/database';
 import { activeKey, apiKeyListSql, visibleKeys } from './api-key-list.sql';
 import type { ApiKeyEntity } from './api-key.entity';
@@ -12,19 +12,20 @@ import type { ApiKeyRecord } from './api-keys.dto';
 const columns = sql`
   keys.key_id, keys.name, keys.permissions, keys.user_type, keys.carrier_id, keys.carrier_scope,
   ${activeKey} as active, keys.created_at, keys.created_by, keys.expires_at,
-  keys.last_used_at, host(keys.last_used_ip) as last_used_ip, keys.revoked_at, keys.revoked_by, keys.suspended_at`;
-/** Limits the record of the last use to one write per minute. */
-const stale = rawSql(`coalesce(keys.last_used_at <= now() - interval '1 minute', true)`);
+  keys.last_used_at, host(keys.last_used_ip) as last_used_ip, keys.revoked_at, keys.revoked_by, keys.suspended_at,
+  case when keys.previous_until > now() then keys.previous_until end as previous_until,
+  case when keys.previous_until > now() then keys.previous_last_used_at end as previous_last_used_at`;
 const activeColumns = sql`
-  keys.key_id, keys.created_by, keys.user_type, keys.carrier_id, keys.carrier_scope, keys.permissions, keys.expires_at,
-  ${stale} as stale,
-  extract(epoch from keys.expires_at - now())::float8 * 1000 as expires_in_ms`;
+  keys.key_id, keys.created_by, keys.user_type, keys.carrier_id, keys.carrier_scope, keys.permissions`;
+const inOneYear = sql`requested.expires_at > now() and requested.expires_at <= now() + interval '1 year'`;
 
 /** An active API key as read from the database. */
 export interface ActiveApiKeyRecord extends ActiveApiKey {
-  /** whether the last use was recorded more than a minute ago */
+  /** whether the secret is the one before the last rotation */
+  is_previous: boolean;
+  /** whether the last use of the secret was recorded more than a minute ago */
   stale: boolean;
-  /** milliseconds until the key expires, by the clock of the database */
+  /** milliseconds until the secret expires, by the clock of the database */
   expires_in_ms: number;
 }
 
@@ -42,43 +43,85 @@ export type NewApiKey = Pick<
   | 'expires_at'
 >;
 
-/** An active API key of a user. */
-export type CreatedKey = Pick<ApiKeyEntity, 'key_id' | 'name' | 'created_at' | 'permissions'>;
+/** An active API key with a secret that a user received. */
+export interface ReceivedKey extends Pick<ApiKeyEntity, 'key_id' | 'name' | 'permissions'> {
+  /** time of the creation, or of the last rotation if the user rotated the key */
+  received_at: Date;
+}
+
+/** The new values of a rotated API key; the time of expiry stays if it is null. */
+export type RotatedKey = Pick<ApiKeyEntity, 'key_id' | 'token_hash' | 'rotated_by'> & { expires_at: Date | null };
 
 /** The SQL of API keys. */
 @Injectable()
 export class ApiKeysRepository {
   constructor(private readonly database: Database) {}
 
-  /** Returns the active key with a token hash, or null. Reads by the unique index. */
-  async findActive(token_hash: Buffer): Promise<ActiveApiKeyRecord | null> {
+  /**
+   * Returns the active key with the hash of its secret or of a previous secret that still works, or
+   * null. Reads by the unique indexes. `expires_at` is the time at which the secret expires.
+   */
+  async findActive(hash: Buffer): Promise<ActiveApiKeyRecord | null> {
     const [row] = await this.database.runPrepared<ActiveApiKeyRecord>(sql`
-      select ${activeColumns}
+      select
+        ${activeColumns}, secret.expires_at, secret.is_previous,
+        ${stale(rawSql('secret.is_previous'))} as stale,
+        extract(epoch from secret.expires_at - now())::float8 * 1000 as expires_in_ms
       from keys
-      where keys.token_hash = ${token_hash}::bytea and ${activeKey}`);
+      cross join lateral (
+        select
+          keys.token_hash <> ${hash}::bytea as is_previous,
+          case
+            when keys.token_hash <> ${hash}::bytea then least(keys.expires_at, keys.previous_until)
+            else keys.expires_at
+          end as expires_at
+      ) secret
+      where (keys.token_hash = ${hash}::bytea or keys.previous_hash = ${hash}::bytea)
+        and ${activeKey}
+        and secret.expires_at > now()`);
     return row ?? null;
   }
 
   /** Returns the active key with an id, or null. */
-  async findActiveById(key_id: string): Promise<ActiveApiKeyRecord | null> {
-    const [row] = await this.database.runPrepared<ActiveApiKeyRecord>(sql`
-      select ${activeColumns}
+  async findActiveById(key_id: string): Promise<ActiveApiKey | null> {
+    const [row] = await this.database.runPrepared<ActiveApiKey>(sql`
+      select ${activeColumns}, keys.expires_at
       from keys
       where keys.key_id = ${key_id}::uuid and ${activeKey}`);
     return row ?? null;
   }
 
-  /** Records a use of a key. Without `ip`, keeps the last address. Skips a row that is locked. */
-  async touch(key_id: string, ip: string | null): Promise<void> {
+  /**
+   * Records a use of a key, at most once a minute for each secret. Without `ip`, keeps the last
+   * address. Skips a row that is locked.
+   */
+  async touch(key_id: string, ip: string | null, is_previous: boolean): Promise<void> {
     await this.database.runPrepared(sql`
       update keys
-      set last_used_at = now(), last_used_ip = coalesce(${ip}::inet, last_used_ip)
+      set
+        last_used_at = now(),
+        last_used_ip = coalesce(${ip}::inet, last_used_ip),
+        previous_last_used_at = case when ${is_previous}::boolean then now() else previous_last_used_at end
       where key_id in (
         select key_id
         from keys
-        where key_id = ${key_id}::uuid and ${stale}
+        where key_id = ${key_id}::uuid and ${stale(sql`${is_previous}::boolean`)}
         for no key update skip locked
       )`);
+  }
+
+  /** Returns whether a portal used its key from a network within the last day. */
+  async hasPortalWithin(network: string): Promise<boolean> {
+    const [row] = await this.database.run<{ found: boolean }>(sql`
+      select exists (
+        select
+        from keys
+        where ${activeKey}
+          and keys.permissions && '{login:forward,*}'
+          and keys.last_used_at > now() - interval '1 day'
+          and keys.last_used_ip <<= ${network}::inet
+      ) as found`);
+    return row?.found === true;
   }
 
   /**
@@ -95,7 +138,7 @@ export class ApiKeysRepository {
         ${key_id}::uuid, ${name}::text, ${token_hash}::bytea, ${permissions}::text[], ${user_type}::text,
         ${carrier_id}::text, ${carrier_scope}::text[], ${created_by}::uuid, requested.expires_at
       from (select ${expires_at}::timestamptz(3) as expires_at) requested, sessions
-      where requested.expires_at > now() and requested.expires_at <= now() + interval '1 year'
+      where ${inOneYear}
         and sessions.session_id = ${session_id}::uuid and sessions.ended_at is null
       for no key update of sessions
       returning ${columns}`);
@@ -117,13 +160,56 @@ export class ApiKeysRepository {
     return readPage<ApiKeyRecord>(this.database, source, query);
   }
 
-  /** Lists the active keys that a user created, newest first. */
-  listCreated(user_id: string): Promise<CreatedKey[]> {
-    return this.database.run<CreatedKey>(sql`
-      select keys.key_id, keys.name, keys.created_at, keys.permissions
+  /** Lists the active keys that a user created or was the last to rotate, newest first. */
+  listReceived(user_id: string): Promise<ReceivedKey[]> {
+    return this.database.run<ReceivedKey>(sql`
+      select
+        keys.key_id,
+        keys.name,
+        keys.permissions,
+        case when keys.rotated_by = ${user_id}::uuid then keys.rotated_at else keys.created_at end as received_at
       from keys
-      where keys.created_by = ${user_id}::uuid and ${activeKey}
-      order by keys.created_at desc, keys.key_id desc`);
+      where ${user_id}::uuid in (keys.created_by, keys.rotated_by) and ${activeKey}
+      order by received_at desc, keys.key_id desc`);
+  }
+
+  /**
+   * Replaces the secret of an active key. The old secret works for a number of seconds, but not
+   * longer than without the rotation. Returns null if the key is not active, if it would expire in
+   * the past or in more than a year, or if the session ended. The lock of the session lets `secure`
+   * find the key (R40).
+   */
+  async rotate(
+    { key_id, token_hash, expires_at, rotated_by }: RotatedKey,
+    keep_old_seconds: number,
+    session_id: string | null,
+  ): Promise<ApiKeyRecord | null> {
+    const [row] = await this.database.run<ApiKeyRecord>(sql`
+      update keys
+      set
+        token_hash = ${token_hash}::bytea,
+        previous_hash = case when ${keep_old_seconds}::integer > 0 then keys.token_hash end,
+        previous_until = case
+          when ${keep_old_seconds}::integer > 0
+            then least(keys.expires_at, now() + ${keep_old_seconds}::integer * interval '1 second')
+        end,
+        previous_last_used_at = null,
+        expires_at = coalesce(requested.expires_at, keys.expires_at),
+        rotated_at = now(),
+        rotated_by = ${rotated_by}::uuid
+      from
+        (select ${expires_at}::timestamptz(3) as expires_at) requested,
+        (
+          select session_id
+          from sessions
+          where session_id = ${session_id}::uuid and ended_at is null
+          for no key update
+        ) session
+      where keys.key_id = ${key_id}::uuid
+        and ${activeKey}
+        and (requested.expires_at is null or ${inOneYear})
+      returning ${columns}`);
+    return row ?? null;
   }
 
   /** Suspends keys. */
@@ -162,4 +248,13 @@ export class ApiKeysRepository {
       returning key_id`);
     return rows.length > 0;
   }
+}
+
+/** Renders whether the last use of a secret was recorded more than a minute ago. */
+function stale(isPrevious: SqlFragment): SqlFragment {
+  return sql`coalesce(
+          case when ${isPrevious} then keys.previous_last_used_at else keys.last_used_at end
+            <= now() - interval '1 minute',
+          true
+        )`;
 }

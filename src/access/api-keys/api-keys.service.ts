@@ -12,11 +12,12 @@ import { hasKeyForm, isKeyToken, mintApiKey } from './api-key-token';
 import {
   type CreatedKeyResponse,
   type CreateKeyRequest,
+  type RotateKeyRequest,
   type KeyListResponse,
   type ApiKeyRecord,
   toApiKeyResponse,
 } from './api-keys.dto';
-import { ApiKeysRepository, type CreatedKey } from './api-keys.repository';
+import { type ActiveApiKeyRecord, ApiKeysRepository, type ReceivedKey } from './api-keys.repository';
 
 /** API keys: the credentials with which the platform's modules call the service. */
 @Injectable()
@@ -48,7 +49,7 @@ export class ApiKeysService {
   async findActive(token: string, ip: string | null): Promise<ActiveApiKey | null> {
     if (!hasKeyForm(token)) return null;
     const hash = hashToken(token);
-    return this.active.find(hash, ({ key_id, stale }) => stale && this.recordUse(key_id, hash, ip));
+    return this.active.find(hash, (key) => key.stale && this.recordUse(key, hash, ip));
   }
 
   /**
@@ -58,6 +59,14 @@ export class ApiKeysService {
   async findById(key_id: string, origin: Caller): Promise<Actor | null> {
     const key = await this.apiKeys.findActiveById(key_id);
     return key === null ? null : keyActorOf(key, origin);
+  }
+
+  /**
+   * Returns whether a portal used its key from a network within the last day. Of several addresses,
+   * a key remembers only the last one.
+   */
+  hasPortalWithin(network: string): Promise<boolean> {
+    return this.apiKeys.hasPortalWithin(network);
   }
 
   /**
@@ -95,12 +104,7 @@ export class ApiKeysService {
       expires_at: new Date(expires_at),
     };
     const created = await this.apiKeys.insert({ key_id: newId(), token_hash: hashToken(key), ...fields }, session_id);
-    if (created === null)
-      throw invalid({
-        pointer: '/expires_at',
-        code: 'field.not_allowed',
-        detail: 'must be in the future, at most one year ahead',
-      });
+    if (created === null) throw wrongExpiry();
     await this.recordCreated(actor, created);
     return { ...toApiKeyResponse(created), key };
   }
@@ -112,8 +116,43 @@ export class ApiKeysService {
   }
 
   /**
-   * Revokes an API key. Its next request is rejected, on other instances within milliseconds
-   * (ADR 0010). A key that was revoked before stays unchanged.
+   * Replaces the secret of an active key. A further rotation ends the oldest secret immediately.
+   * Only the response of this call contains the new secret.
+   * @throws key.not_found, key.inactive, access.grant_exceeds_own, request.invalid
+   */
+  @Transactional()
+  async rotate(
+    actor: Actor,
+    key_id: string,
+    { keep_old_seconds, expires_at }: RotateKeyRequest,
+  ): Promise<CreatedKeyResponse> {
+    const before = await this.get(actor, key_id);
+    // The actor receives a secret with this scope, so the rule is the same as for a new key.
+    if (before.user_type === 'system' && !mayGiveScope(actor, before.carrier_scope))
+      throw new AppError('access.grant_exceeds_own');
+    const key = mintApiKey();
+    const values = {
+      key_id,
+      token_hash: hashToken(key),
+      expires_at: expires_at === undefined ? null : new Date(expires_at),
+      rotated_by: actor.user_id,
+    };
+    const rotated = before.active ? await this.apiKeys.rotate(values, keep_old_seconds, actor.session_id) : null;
+    if (rotated === null)
+      throw before.active && expires_at !== undefined ? wrongExpiry() : new AppError('key.inactive');
+    const { carrier_id, name, previous_until } = rotated;
+    const changes = {
+      name: { after: name },
+      previous_until: { after: previous_until },
+      ...(expires_at !== undefined && { expires_at: { before: before.expires_at, after: rotated.expires_at } }),
+    };
+    await this.events.record(actor, 'key.rotated', { id: key_id, carrier_id }, changes);
+    return { ...toApiKeyResponse(rotated), key };
+  }
+
+  /**
+   * Revokes an API key with all its secrets. Its next request is rejected, on other instances
+   * within milliseconds (ADR 0010). A key that was revoked before stays unchanged.
    * @throws key.not_found, access.grant_exceeds_own
    */
   @Transactional()
@@ -125,7 +164,7 @@ export class ApiKeysService {
   }
 
   /** Suspends active keys: their next request is rejected. @throws access.grant_exceeds_own */
-  async suspend(actor: Actor, keys: CreatedKey[]): Promise<void> {
+  async suspend(actor: Actor, keys: ReceivedKey[]): Promise<void> {
     assertHolds(actor, keys);
     await this.apiKeys.suspend(keys.map(({ key_id }) => key_id));
   }
@@ -138,9 +177,9 @@ export class ApiKeysService {
       await this.events.record(actor, 'key.resumed', { id: key_id, carrier_id }, { name: { after: name } });
   }
 
-  /** Returns the active keys that a user created, newest first. */
-  listCreated(user_id: string): Promise<CreatedKey[]> {
-    return this.apiKeys.listCreated(user_id);
+  /** Returns the active keys that a user created or was the last to rotate, newest first. */
+  listReceived(user_id: string): Promise<ReceivedKey[]> {
+    return this.apiKeys.listReceived(user_id);
   }
 
   private async get(actor: Actor, key_id: string): Promise<ApiKeyRecord> {
@@ -163,8 +202,8 @@ export class ApiKeysService {
     await this.events.record(actor, 'key.created', { id: key_id, carrier_id }, changes);
   }
 
-  private recordUse(key_id: string, hash: Buffer, ip: string | null): void {
-    this.apiKeys.touch(key_id, ip).catch((error: unknown) => {
+  private recordUse({ key_id, is_previous }: ActiveApiKeyRecord, hash: Buffer, ip: string | null): void {
+    this.apiKeys.touch(key_id, ip, is_previous).catch((error: unknown) => {
       this.logger.warn(`could not record the use of an API key: ${(error as Error).message}`);
       this.active.drop(hash);
     });
@@ -175,4 +214,9 @@ export class ApiKeysService {
 function assertHolds(actor: Actor, keys: Pick<ApiKeyRecord, 'permissions'>[]): void {
   if (!keys.flatMap((key) => key.permissions).every((permission) => holds(actor.permissions, permission)))
     throw new AppError('access.grant_exceeds_own');
+}
+
+function wrongExpiry(): AppError {
+  const detail = 'must be in the future, at most one year ahead';
+  return invalid({ pointer: '/expires_at', code: 'field.not_allowed', detail });
 }

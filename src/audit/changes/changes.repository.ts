@@ -44,7 +44,7 @@ const columns = rawSql(`
       array(
         select field
         from jsonb_object_keys(changes) field
-        where field <> 'name' or event_type not in ('role.changed', 'key.revoked', 'key.resumed')
+        where field <> 'name' or event_type not in ('role.changed', 'key.revoked', 'key.resumed', 'key.rotated')
       ) as fields`);
 
 /**

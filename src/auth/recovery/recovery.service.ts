@@ -97,6 +97,11 @@ export class RecoveryService {
     await this.users.proposeEmail(actor, email, verified.password_changed_at);
   }
 
+  /** Cancels the proposed address of the actor's own user. Does nothing without one. */
+  cancelEmail(actor: Actor): Promise<void> {
+    return this.users.cancelEmail(actor);
+  }
+
   @Transactional()
   private async useConfirmation(token: string, caller: Caller): Promise<void> {
     const link = await this.credentials.consumeToken(token, ['email']);
@@ -113,8 +118,8 @@ export class RecoveryService {
     const actor = systemActorFor(caller);
     const restores = purpose === 'not_me';
     if (restores) await this.undoTakeover(actor, link, user.carrier_id);
-    const created = (await this.apiKeys.listCreated(user_id)).slice(0, 100);
-    const keys = created.map(({ key_id, name }) => ({ key_id, name }));
+    const received = (await this.apiKeys.listReceived(user_id)).slice(0, 100);
+    const keys = received.map(({ key_id, name }) => ({ key_id, name }));
     const changes = {
       ...(restores && user.email !== email ? { email: { before: user.email, after: email } } : {}),
       ...(keys.length > 0 ? { keys: { after: keys } } : {}),
@@ -124,8 +129,8 @@ export class RecoveryService {
   }
 
   /**
-   * Revokes API keys, disables webhooks and removes factors that were added since the first change
-   * of a `not_me` link, and voids the recovery codes.
+   * Revokes API keys that were created or rotated, disables webhooks and removes factors that were
+   * added since the first change of a `not_me` link, and voids the recovery codes.
    * Keeps the new factors if the user had older factors and none is left: a mailed link
    * must not replace a second factor (R25).
    */
@@ -134,8 +139,8 @@ export class RecoveryService {
     { user_id, requested_at, factors }: LiveToken,
     carrier_id: string | null,
   ): Promise<void> {
-    for (const { key_id, created_at } of await this.apiKeys.listCreated(user_id))
-      if (created_at >= requested_at) await this.apiKeys.revoke(actor, key_id);
+    for (const { key_id, received_at } of await this.apiKeys.listReceived(user_id))
+      if (received_at >= requested_at) await this.apiKeys.revoke(actor, key_id);
     await this.webhooks.disableMadeSince(actor, user_id, requested_at);
     const older = new Set(factors);
     const found = (await this.factors.list(user_id)).factors;

@@ -57,10 +57,14 @@ export class UserAccountService {
     if (removes) assertHolds(actor, 'user:reset_factors');
     const { changes } = await this.changes.applyToOne(actor, user_id, { kind: 'change', change: { secure: true } });
     const removed = await this.factors.removeChosen(actor, user_id, factors);
-    const created = await this.apiKeys.listCreated(user_id);
-    if (created.length > 0 && keys === undefined)
-      throw invalid({ pointer: '/keys', code: 'field.required', detail: 'is required: the user created API keys' });
-    const suspended = keys === 'suspend' ? created : [];
+    const received = await this.apiKeys.listReceived(user_id);
+    if (received.length > 0 && keys === undefined)
+      throw invalid({
+        pointer: '/keys',
+        code: 'field.required',
+        detail: 'is required: the user created or rotated API keys',
+      });
+    const suspended = keys === 'suspend' ? received : [];
     await this.apiKeys.suspend(actor, suspended);
     const user = await this.users.get(actor, user_id);
     const details = {

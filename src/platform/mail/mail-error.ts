@@ -3,6 +3,15 @@ import { createKeyedHash } from '../random';
 
 /** Prefix of the messages that callers of the API may see. */
 const prefix = 'mail server: ';
+/** Matches the stored message of a response with which a mail server rejects a mail for good. */
+export const rejectedForGood = `^${prefix}5\\d\\d`;
+const unusable = {
+  login: 'the login was rejected',
+  encryption: 'the connection cannot be encrypted',
+  connection: 'not reachable',
+};
+/** Matches the stored message of an attempt that could not use the mail server at all. */
+export const serverUnusable = `^${prefix}(${Object.values(unusable).join('|')})$`;
 const shownMax = 200;
 const unreachable = /^(ECONN|ETIMEDOUT|ESOCKET|EDNS|ENOTFOUND|EAI_|EHOSTUNREACH|ENETUNREACH|EPIPE)/;
 const words = /[^\s<>"'(),;:=]+/g;
@@ -47,9 +56,9 @@ export function shownMailError(message: string): string {
 function responseOf(error: unknown): string | null {
   const { code, response } = error as { code?: unknown; response?: unknown };
   if (typeof response === 'string' && response !== '') return response;
-  if (code === 'EAUTH') return 'the login was rejected';
-  if (code === 'ETLS') return 'the connection cannot be encrypted';
-  return unreachable.test(String(code)) ? 'not reachable' : null;
+  if (code === 'EAUTH') return unusable.login;
+  if (code === 'ETLS') return unusable.encryption;
+  return unreachable.test(String(code)) ? unusable.connection : null;
 }
 
 function firstLine(text: string): string {

@@ -2,6 +2,7 @@ import type { ListSql } from '../../http/lists/page';
 import { sql } from '../../http/lists/sql';
 import { jobsSql } from '../../platform/jobs/jobs.sql';
 import { mailList } from './mail-list';
+import { rejectedForGood } from '../../platform/mail/mail-error';
 import { mailJob } from './mail-job';
 
 /** Renders the mails that are not sent yet. Omits mails to deleted users, which are never sent. */
@@ -21,6 +22,8 @@ const mailsSql = sql`(
       ) as recipient,
       jobs.attempts,
       jobs.last_error,
+      jobs.attempts - (jobs.state = 'running')::integer >= 2
+        or coalesce(jobs.last_error ~ ${rejectedForGood}, false) as failing,
       jobs.created_at,
       jobs.next_attempt_at
     from ${jobsSql(mailJob)}

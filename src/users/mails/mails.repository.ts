@@ -6,6 +6,7 @@ import { type Page, readPage } from '../../http/lists/page';
 import { rawSql, sql, type SqlFragment } from '../../http/lists/sql';
 import { Database } from '../../platform/database/database';
 import { jobsSql } from '../../platform/jobs/jobs.sql';
+import { linkState } from '../../auth/passwords/link-state.sql';
 import { mailJob } from './mail-job';
 import { mailListSql } from './mail-list.sql';
 import type { MailResponse } from './mails.dto';
@@ -18,7 +19,7 @@ export type LinkState = 'voided' | 'none' | 'unsent' | 'valid' | 'expired';
 
 const columns = rawSql(`
   mails.mail_id, mails.kind, mails.state, mails.user_id, mails.name, mails.carrier_id, mails.recipient,
-  mails.attempts, mails.last_error, mails.created_at, mails.next_attempt_at`);
+  mails.attempts, mails.last_error, mails.failing, mails.created_at, mails.next_attempt_at`);
 
 /** The SQL of unsent mails, and of the data that mails to users contain. */
 @Injectable()
@@ -40,12 +41,31 @@ export class MailsRepository {
     return readPage<MailResponse>(this.database, source, query);
   }
 
+  /** Lists the newest unsent mails to a user. */
+  listOf(user_id: string, max: number): Promise<MailResponse[]> {
+    return this.database.run<MailResponse>(sql`
+      select ${columns}
+      from ${mailListSql.from}
+      where mails.user_id = ${user_id}::uuid
+      order by mails.created_at desc, mails.mail_id desc
+      limit ${max}::integer`);
+  }
+
   /** Counts the mails to all users by state. */
   async countByState(): Promise<{ state: MailResponse['state']; count: number }[]> {
     return this.database.run(sql`
       select case jobs.state when 'running' then 'sending' else jobs.state end as state, count(*)::integer as count
       from ${jobsSql(mailJob)}
       group by 1`);
+  }
+
+  /** Counts the mails to all users that fail, see `MailResponse.failing`. */
+  async countFailing(): Promise<number> {
+    const [row] = await this.database.run<{ count: number }>(sql`
+      select count(*)::integer as count
+      from ${mailListSql.from}
+      where mails.failing`);
+    return row?.count ?? 0;
   }
 
   /** Lists the links of invited users, and the active users with a voided password. */
@@ -56,10 +76,7 @@ export class MailsRepository {
         users.email,
         case
           when users.status = 'active' then 'voided'
-          when link.user_id is null then 'none'
-          when link.expires_at is null then 'unsent'
-          when link.expires_at > now() then 'valid'
-          else 'expired'
+          else ${linkState}
         end as state
       from users
       left join credentials on credentials.user_id = users.user_id
@@ -73,12 +90,12 @@ export class MailsRepository {
       order by users.user_id`);
   }
 
-  /** Lists the newest 100 suspended API keys that a user created. */
+  /** Lists the newest 100 suspended API keys that a user created or was the last to rotate. */
   listSuspendedKeys(user_id: string): Promise<{ key_id: string; name: string }[]> {
     return this.database.run(sql`
       select key_id, name
       from keys
-      where created_by = ${user_id}::uuid and suspended_at is not null and revoked_at is null
+      where ${user_id}::uuid in (created_by, rotated_by) and suspended_at is not null and revoked_at is null
       order by suspended_at desc, key_id desc
       limit 100`);
   }

@@ -14,6 +14,6 @@ import { UserMailsService } from './user-mails.service';
   imports: [CredentialsModule, EventsModule, JobsModule, RateLimitsModule],
   controllers: [MailsController],
   providers: [MailsRepository, MailsService, SecurityMailsService, UserMailsService],
-  exports: [SecurityMailsService, UserMailsService],
+  exports: [MailsService, SecurityMailsService, UserMailsService],
 })
 export class UserMailsModule {}

@@ -30,6 +30,8 @@ export const accountTexts: typeof en = {
     change: 'Ändern',
     changeEmail: 'E-Mail-Adresse ändern',
     pending: (email) => `Öffnen Sie den Link in der E-Mail an ${email}, um die neue Adresse zu bestätigen.`,
+    keepEmail: 'Bisherige Adresse behalten',
+    emailKept: 'Ihre Adresse bleibt unverändert.',
     newEmail: 'Neue E-Mail-Adresse',
     newEmailHint: 'Sie erhalten einen Link zur Bestätigung. Bis dahin gilt die bisherige Adresse.',
     currentPassword: 'Aktuelles Passwort',

@@ -26,6 +26,8 @@ export const accountTexts = {
     change: 'Change',
     changeEmail: 'Change e-mail address',
     pending: (email: string) => `Open the link in the e-mail to ${email} to confirm the new address.`,
+    keepEmail: 'Keep the current address',
+    emailKept: 'Your address stays as it is.',
     newEmail: 'New e-mail address',
     newEmailHint: 'You will receive a link to confirm it. Until then, the current address remains valid.',
     currentPassword: 'Current password',

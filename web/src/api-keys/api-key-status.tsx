@@ -1,5 +1,6 @@
-import { Badge } from '@mantine/core';
+import { Badge, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
+import { TimeText } from '../components/time-text';
 import { useTexts } from '../texts/language';
 import { type ApiKey, statusOf } from './api-key';
 import { apiKeysTexts as de } from './texts.de';
@@ -15,6 +16,25 @@ export function ApiKeyStatusBadge({ apiKey }: { apiKey: ApiKey }): ReactNode {
     <Badge variant="light" color={colors[status]}>
       {texts.status[status]}
     </Badge>
+  );
+}
+
+/** Shows until when the old secret of a rotated API key works, and when it was last used. */
+export function OldSecret({ apiKey: { previous_until, previous_last_used_at } }: { apiKey: ApiKey }): ReactNode {
+  const texts = useTexts({ en, de });
+  if (previous_until === null) return null;
+  return (
+    <Text size="xs" c="dimmed" mt={2}>
+      {texts.oldSecret} <TimeText value={previous_until} />
+      {', '}
+      {previous_last_used_at === null ? (
+        texts.oldUnused
+      ) : (
+        <>
+          {texts.oldUsed} <TimeText value={previous_last_used_at} />
+        </>
+      )}
+    </Text>
   );
 }
 

@@ -1,6 +1,6 @@
 import { Anchor, Box, Button, Group, Stack } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { IconBan } from '@tabler/icons-react';
+import { IconBan, IconRefresh } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Link, useParams } from 'react-router';
@@ -17,6 +17,7 @@ import type { ApiKey } from './api-key';
 import { ApiKeyScope, ApiKeyStatusBadge } from './api-key-status';
 import { ResumeButton } from './resume-button';
 import { RevokeDialog, useMayRevoke } from './revoke-dialog';
+import { RotateDialog, useMayRotate } from './rotate-dialog';
 import { apiKeysTexts as de } from './texts.de';
 import { apiKeysTexts as en } from './texts.en';
 
@@ -39,7 +40,9 @@ export function ApiKeyPage(): ReactNode {
 function Details({ apiKey }: { apiKey: ApiKey }): ReactNode {
   const texts = useTexts({ en, de });
   const mayRevoke = useMayRevoke();
+  const mayRotate = useMayRotate();
   const [isRevoking, revocation] = useDisclosure();
+  const [isRotating, rotation] = useDisclosure();
   const { key_id, name, permissions, created_at, created_by, expires_at, last_used_at, last_used_ip } = apiKey;
   const names = useUserNames([created_by, apiKey.revoked_by]);
   const user = (id: string | null) =>
@@ -62,7 +65,17 @@ function Details({ apiKey }: { apiKey: ApiKey }): ReactNode {
           mayRevoke(apiKey) && (
             <Group gap="xs">
               {apiKey.suspended_at !== null && <ResumeButton apiKey={apiKey} />}
-              <Button variant="default" leftSection={<IconBan size={16} aria-hidden />} onClick={revocation.open}>
+              {mayRotate(apiKey) && (
+                <Button leftSection={<IconRefresh size={16} aria-hidden />} onClick={rotation.open}>
+                  {texts.rotate}
+                </Button>
+              )}
+              <Button
+                color="red"
+                variant="light"
+                leftSection={<IconBan size={16} aria-hidden />}
+                onClick={revocation.open}
+              >
                 {texts.revoke}
               </Button>
             </Group>
@@ -79,6 +92,12 @@ function Details({ apiKey }: { apiKey: ApiKey }): ReactNode {
               fact('last_used_ip', last_used_ip),
               fact('created_at', time(created_at)),
               fact('created_by', user(created_by)),
+              ...(apiKey.previous_until === null
+                ? []
+                : [
+                    fact('previous_until', time(apiKey.previous_until)),
+                    fact('previous_last_used_at', <TimeText value={apiKey.previous_last_used_at} />),
+                  ]),
               ...(apiKey.revoked_at === null
                 ? []
                 : [fact('revoked_at', time(apiKey.revoked_at)), fact('revoked_by', user(apiKey.revoked_by))]),
@@ -91,6 +110,7 @@ function Details({ apiKey }: { apiKey: ApiKey }): ReactNode {
           <PermissionList permissions={permissions} />
         </Section>
       </Stack>
+      <RotateDialog apiKey={isRotating ? apiKey : null} onClose={rotation.close} />
       <RevokeDialog apiKey={isRevoking ? apiKey : null} onClose={revocation.close} />
     </Box>
   );

@@ -14,8 +14,9 @@ import { DateText, TimeText } from '../components/time-text';
 import { PermissionSummary } from '../permissions/permission-list';
 import { useTexts } from '../texts/language';
 import type { ApiKey } from './api-key';
-import { ApiKeyScope, ApiKeyStatusBadge } from './api-key-status';
+import { ApiKeyScope, ApiKeyStatusBadge, OldSecret } from './api-key-status';
 import { RevokeDialog, useMayRevoke } from './revoke-dialog';
+import { RotateDialog, useMayRotate } from './rotate-dialog';
 import { apiKeysTexts as de } from './texts.de';
 import { apiKeysTexts as en } from './texts.en';
 
@@ -25,7 +26,9 @@ type Query = QueryOf<'listApiKeys'>;
 export function ApiKeysPage(): ReactNode {
   const texts = useTexts({ en, de });
   const mayRevoke = useMayRevoke();
+  const mayRotate = useMayRotate();
   const [revoking, setRevoking] = useState<ApiKey | null>(null);
+  const [rotating, setRotating] = useState<ApiKey | null>(null);
   const columns = useColumns();
   const params = useListParams<Query>(listApiKeysFilters);
   const list = useQuery({
@@ -65,20 +68,34 @@ export function ApiKeysPage(): ReactNode {
         list={list}
         params={params}
         defaultSort={{ order_by: 'created_at', order_dir: 'desc' }}
-        actions={(apiKey) =>
-          mayRevoke(apiKey) && (
-            <Button
-              variant="default"
-              size="compact-sm"
-              onClick={() => setRevoking(apiKey)}
-              aria-label={texts.revokeOf(apiKey.name)}
-            >
-              {texts.revokeShort}
-            </Button>
-          )
-        }
+        actions={(apiKey) => (
+          <Group gap="xs" wrap="nowrap" justify="flex-end">
+            {mayRotate(apiKey) && (
+              <Button
+                variant="default"
+                size="compact-sm"
+                onClick={() => setRotating(apiKey)}
+                aria-label={texts.rotateOf(apiKey.name)}
+              >
+                {texts.rotate}
+              </Button>
+            )}
+            {mayRevoke(apiKey) && (
+              <Button
+                color="red"
+                variant="subtle"
+                size="compact-sm"
+                onClick={() => setRevoking(apiKey)}
+                aria-label={texts.revokeOf(apiKey.name)}
+              >
+                {texts.revokeShort}
+              </Button>
+            )}
+          </Group>
+        )}
         empty={{ title: texts.empty, hint: texts.emptyHint, action: create }}
       />
+      <RotateDialog apiKey={rotating} onClose={() => setRotating(null)} />
       <RevokeDialog apiKey={revoking} onClose={() => setRevoking(null)} />
     </>
   );
@@ -98,7 +115,16 @@ function useColumns(): Column<ApiKey>[] {
       ),
       sortable: true,
     },
-    { key: 'status', title: texts.columns.status, render: (apiKey) => <ApiKeyStatusBadge apiKey={apiKey} /> },
+    {
+      key: 'status',
+      title: texts.columns.status,
+      render: (apiKey) => (
+        <>
+          <ApiKeyStatusBadge apiKey={apiKey} />
+          <OldSecret apiKey={apiKey} />
+        </>
+      ),
+    },
     {
       key: 'permissions',
       title: texts.columns.permissions,

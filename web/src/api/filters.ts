@@ -85,6 +85,7 @@ export const listChangesFilters = {
       'role.deleted',
       'key.created',
       'key.resumed',
+      'key.rotated',
       'key.revoked',
     ],
     operators: ['', '_in'],
@@ -228,6 +229,30 @@ export const listApiKeysFilters = {
   revoked_by: {
     kind: 'id',
     operators: ['', '_ne', '_in', '_isnull'],
+  },
+} as const;
+
+/** Filters of `listAddressBlocks`. */
+export const listAddressBlocksFilters = {
+  address_block_id: {
+    kind: 'id',
+    operators: ['', '_ne', '_in'],
+  },
+  network: {
+    kind: 'text',
+    operators: ['', '_ne', '_in'],
+  },
+  created_at: {
+    kind: 'time',
+    operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte'],
+  },
+  created_by: {
+    kind: 'id',
+    operators: ['', '_ne', '_in'],
+  },
+  expires_at: {
+    kind: 'time',
+    operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte'],
   },
 } as const;
 
@@ -517,6 +542,11 @@ export const listWebhooksFilters = {
     choices: ['active', 'failing', 'disabled'],
     operators: ['', '_ne', '_in'],
   },
+  disabled_reason: {
+    kind: 'choice',
+    choices: ['requested', 'gone', 'failed', 'creator', 'not_me'],
+    operators: ['', '_ne', '_in', '_isnull'],
+  },
   created_at: {
     kind: 'time',
     operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte'],
@@ -585,6 +615,10 @@ export const listMailsFilters = {
   state: {
     kind: 'choice',
     choices: ['waiting', 'retrying', 'sending', 'failed'],
+    operators: ['', '_ne', '_in'],
+  },
+  failing: {
+    kind: 'boolean',
     operators: ['', '_ne', '_in'],
   },
   user_id: {

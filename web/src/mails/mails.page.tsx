@@ -1,6 +1,5 @@
-import { Anchor, Badge, Button, Group, Text } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { Anchor, Badge, Group, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
 import type { QueryOf } from '../api/client';
@@ -12,12 +11,10 @@ import { useListParams } from '../components/lists/use-list-params';
 import { PageHeader } from '../components/page';
 import { TimeText } from '../components/time-text';
 import { useLanguage, useTexts } from '../texts/language';
-import { useErrorTexts } from '../texts/use-error-texts';
-import { type Mail, mailsQuery, retryMail } from './data';
+import { type Mail, mailsQuery } from './data';
+import { RetryMail, stateColors } from './retry-mail';
 import { mailsTexts as de } from './texts.de';
 import { mailsTexts as en } from './texts.en';
-
-const stateColors = { waiting: 'gray', retrying: 'orange', sending: 'blue', failed: 'red' };
 
 /** Lists unsent e-mails with the error of the mail server, and retries them. */
 export function MailsPage(): ReactNode {
@@ -41,7 +38,7 @@ export function MailsPage(): ReactNode {
         list={list}
         params={params}
         defaultSort={{ order_by: 'created_at', order_dir: 'desc' }}
-        actions={(mail) => <RetryButton mail={mail} />}
+        actions={(mail) => <RetryMail mail={mail} recipient={mail.recipient} />}
         empty={{ title: texts.empty, hint: texts.emptyHint }}
       />
     </>
@@ -71,9 +68,9 @@ function useColumns(): Column<Mail>[] {
     {
       key: 'state',
       title: fields.state,
-      render: ({ state, attempts }) => (
+      render: ({ state, attempts, failing }) => (
         <>
-          <Badge variant="light" color={stateColors[state]}>
+          <Badge variant="light" color={failing ? 'red' : stateColors[state]}>
             {texts.states[state]}
           </Badge>
           <Text size="xs" c="dimmed" style={{ whiteSpace: 'nowrap' }}>
@@ -95,26 +92,4 @@ function useColumns(): Column<Mail>[] {
       render: ({ next_attempt_at }) => <TimeText value={next_attempt_at} absent={texts.noAttempt} />,
     },
   ];
-}
-
-function RetryButton({ mail: { mail_id, kind, recipient, state } }: { mail: Mail }): ReactNode {
-  const texts = useTexts({ en, de });
-  const { textOf } = useErrorTexts();
-  const retry = useMutation({
-    mutationFn: () => retryMail(mail_id),
-    onSuccess: () => notifications.show({ message: texts.retried }),
-    onError: (error) => notifications.show({ color: 'red', message: textOf(error) }),
-  });
-  if (state === 'sending') return null;
-  return (
-    <Button
-      variant="default"
-      size="compact-sm"
-      loading={retry.isPending}
-      onClick={() => retry.mutate()}
-      aria-label={texts.retryOf(texts.kinds[kind], recipient)}
-    >
-      {texts.retry}
-    </Button>
-  );
 }

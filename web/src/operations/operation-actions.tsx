@@ -27,7 +27,7 @@ function CancelButton({ operation: { operation_id, kind } }: { operation: Operat
   };
   return (
     <>
-      <Button variant="default" onClick={dialog.open}>
+      <Button color="red" variant="light" onClick={dialog.open}>
         {texts.cancel}
       </Button>
       <ConfirmDialog

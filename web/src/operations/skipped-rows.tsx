@@ -20,7 +20,6 @@ type Row = Schema<'SkippedRowResponse'>;
 type Query = QueryOf<'listSkippedRows'>;
 
 const noFilters = {};
-const rowsPerPage = 20;
 
 /** Shows the rows that an import skipped, with a download for correction. */
 export function SkippedRows({ operation }: { operation: Operation }): ReactNode {
@@ -28,7 +27,7 @@ export function SkippedRows({ operation }: { operation: Operation }): ReactNode 
   const { user, can } = useMe();
   const form = useProblemForm();
   const path = { operation_id: operation.operation_id };
-  const params = useListParams<Query>(noFilters, { perPage: rowsPerPage });
+  const params = useListParams<Query>(noFilters);
   const list = useQuery({
     queryKey: ['operations', 'skipped', operation.operation_id, operation.skipped_count, params.query],
     queryFn: ({ signal }) =>

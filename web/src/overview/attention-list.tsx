@@ -1,39 +1,68 @@
 import { Group, Paper, Text, Title } from '@mantine/core';
-import { IconAlertTriangle, IconChevronRight, IconCircleCheck } from '@tabler/icons-react';
+import { IconChevronRight, IconCircleCheck } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
 import type { Schema } from '../api/client';
 import { useLanguage, useTexts } from '../texts/language';
+import { type Health, type HealthState, parts, problemsOf } from './health';
+import { StateIcon } from './health-strip';
 import classes from './overview.module.css';
 import { overviewTexts as de } from './texts.de';
 import { overviewTexts as en } from './texts.en';
+import { useHealthTexts } from './use-health-texts';
 
 type Attention = Schema<'AttentionResponse'>;
 
 /** Pages of the console by the list of the API that they show. */
-const pages: Record<string, string> = { '/user/list': '/users', '/auth/key/list': '/api-keys', '/mail/list': '/mails' };
+const pages: Record<string, string> = {
+  '/user/list': '/users',
+  '/auth/key/list': '/api-keys',
+  '/mail/list': '/mails',
+  '/stats/attacks': '/attacks',
+  '/webhook/list': '/webhooks',
+};
 
-/** Shows what needs attention. Each entry links to its list. */
-export function AttentionList({ items }: { items: Attention[] }): ReactNode {
-  const texts = useTexts({ en, de }).attention;
+/** Shows what needs attention, with remedies: parts of the service first, then items in lists. */
+export function AttentionList({ items, health }: { items: Attention[]; health: Health | undefined }): ReactNode {
+  const texts = useTexts({ en, de });
+  const language = useLanguage();
+  const { detailOf } = useHealthTexts();
   const open = items.filter(({ count }) => count > 0);
+  const problems = problemsOf(health);
   return (
     <Paper component="section" withBorder radius="md" aria-labelledby="attention" className={classes.attention}>
-      {open.length === 0 ? (
+      {open.length + problems.length === 0 ? (
         <Group gap="xs" p="md" wrap="nowrap" c="dimmed">
-          <IconCircleCheck size={18} aria-hidden className={classes.fine} />
-          <Text id="attention">{texts.nothing}</Text>
+          <IconCircleCheck size={18} aria-hidden className={classes.state} data-state="ok" />
+          <Text id="attention">{texts.attention.nothing}</Text>
         </Group>
       ) : (
         <>
           <Title order={2} size="h5" id="attention" px="md" pt="sm" pb={4}>
-            {texts.title}
+            {texts.attention.title}
           </Title>
           <ul className={classes.attentionItems}>
-            {open.map((item) => (
-              <li key={item.kind}>
-                <AttentionItem item={item} />
-              </li>
+            {health !== undefined &&
+              problems.map(({ part, state }) => {
+                const [title, remedy] = texts.health.problems[part][state === 'critical' ? 'critical' : 'warning'];
+                return (
+                  <Entry
+                    key={part}
+                    state={state}
+                    title={title ?? ''}
+                    remedy={`${detailOf(health, part)}. ${remedy}`}
+                    to={parts.find((one) => one.part === part)?.to}
+                  />
+                );
+              })}
+            {open.map(({ kind, count, list, filter }) => (
+              <Entry
+                key={kind}
+                state="warning"
+                title={texts.attention.kinds[kind](count.toLocaleString(language), count === 1)}
+                remedy={texts.attention.remedies[kind]}
+                to={pages[list] && `${pages[list]}?${new URLSearchParams(filter)}`}
+              />
             ))}
           </ul>
         </>
@@ -42,21 +71,39 @@ export function AttentionList({ items }: { items: Attention[] }): ReactNode {
   );
 }
 
-function AttentionItem({ item: { kind, count, list, filter } }: { item: Attention }): ReactNode {
-  const texts = useTexts({ en, de }).attention;
-  const language = useLanguage();
-  const page = pages[list];
+interface EntryProps {
+  state: HealthState;
+  title: string;
+  /** what to do next */
+  remedy: string;
+  /** path of the page that shows the items */
+  to: string | undefined;
+}
+
+function Entry({ state, title, remedy, to }: EntryProps): ReactNode {
   const content = (
     <>
-      <IconAlertTriangle size={18} aria-hidden className={classes.warning} />
-      <span>{texts.kinds[kind](count.toLocaleString(language), count === 1)}</span>
+      <StateIcon state={state} />
+      <span>
+        <Text component="span" display="block" fw={500}>
+          {title}
+        </Text>
+        <Text component="span" display="block" size="sm" c="dimmed">
+          {remedy}
+        </Text>
+      </span>
     </>
   );
-  if (page === undefined) return <div className={classes.attentionItem}>{content}</div>;
   return (
-    <Link to={`${page}?${new URLSearchParams(filter)}`} className={classes.attentionItem}>
-      {content}
-      <IconChevronRight size={16} aria-hidden className={classes.end} />
-    </Link>
+    <li>
+      {to === undefined ? (
+        <div className={classes.attentionItem}>{content}</div>
+      ) : (
+        <Link to={to} className={classes.attentionItem}>
+          {content}
+          <IconChevronRight size={16} aria-hidden className={classes.end} />
+        </Link>
+      )}
+    </li>
   );
 }

@@ -1,11 +1,13 @@
 import { Tooltip } from '@mantine/core';
 import type { ReactNode } from 'react';
+import { Link } from 'react-router';
 import type { Schema } from '../api/client';
 import { useLanguage, useTexts } from '../texts/language';
 import classes from './overview.module.css';
 import { overviewTexts as de } from './texts.de';
 import { overviewTexts as en } from './texts.en';
 import { useHours } from './use-hours';
+import { useHourLink } from './use-hour-link';
 
 /** The logins of an hour. */
 export type LoginHour = Schema<'LoginHourResponse'>;
@@ -69,6 +71,7 @@ function Bar({ hour, x, top }: { hour: LoginHour; x: number; top: number }): Rea
   const texts = useTexts({ en, de }).logins;
   const language = useLanguage();
   const { rangeOf } = useHours();
+  const to = useHourLink()?.(hour.hour);
   const succeeded = (hour.succeeded / top) * height;
   const failed = (hour.failed / top) * height;
   const label = texts.bar(
@@ -76,13 +79,23 @@ function Bar({ hour, x, top }: { hour: LoginHour; x: number; top: number }): Rea
     hour.succeeded.toLocaleString(language),
     hour.failed.toLocaleString(language),
   );
+  const bar = (
+    <g className={classes.bar}>
+      <rect x={x - barGap / 2} y="0" width={barWidth + barGap} height={height} className={classes.hit} />
+      <rect x={x} y={height - succeeded} width={barWidth} height={succeeded} className={classes.succeeded} />
+      <rect x={x} y={height - succeeded - failed} width={barWidth} height={failed} className={classes.failed} />
+    </g>
+  );
   return (
     <Tooltip label={label} openDelay={0}>
-      <g className={classes.bar}>
-        <rect x={x - barGap / 2} y="0" width={barWidth + barGap} height={height} className={classes.hit} />
-        <rect x={x} y={height - succeeded} width={barWidth} height={succeeded} className={classes.succeeded} />
-        <rect x={x} y={height - succeeded - failed} width={barWidth} height={failed} className={classes.failed} />
-      </g>
+      {to === undefined ? (
+        bar
+      ) : (
+        // The table has the same links for the keyboard and screen readers.
+        <Link to={to} tabIndex={-1} aria-hidden>
+          {bar}
+        </Link>
+      )}
     </Tooltip>
   );
 }

@@ -1,17 +1,20 @@
-import { ScrollArea, Table } from '@mantine/core';
+import { Anchor, ScrollArea, Table } from '@mantine/core';
 import type { ReactNode } from 'react';
+import { Link } from 'react-router';
 import { useLanguage, useTexts } from '../texts/language';
 import type { LoginHour } from './logins-chart';
 import classes from './overview.module.css';
 import { overviewTexts as de } from './texts.de';
 import { overviewTexts as en } from './texts.en';
 import { useHours } from './use-hours';
+import { useHourLink } from './use-hour-link';
 
 /** Shows the figures of the chart as a table, newest hour first. */
 export function LoginsTable({ hours }: { hours: LoginHour[] }): ReactNode {
   const texts = useTexts({ en, de }).logins;
   const language = useLanguage();
   const { rangeOf } = useHours();
+  const linkOf = useHourLink();
   return (
     <ScrollArea.Autosize mah={300} viewportProps={{ tabIndex: 0, role: 'region', 'aria-label': texts.byHour }}>
       <Table verticalSpacing={5} stickyHeader aria-label={texts.title}>
@@ -26,7 +29,13 @@ export function LoginsTable({ hours }: { hours: LoginHour[] }): ReactNode {
           {hours.toReversed().map(({ hour, succeeded, failed }) => (
             <Table.Tr key={hour}>
               <Table.Th scope="row" fw={400}>
-                {rangeOf(hour)}
+                {linkOf === undefined ? (
+                  rangeOf(hour)
+                ) : (
+                  <Anchor component={Link} to={linkOf(hour)} inherit>
+                    {rangeOf(hour)}
+                  </Anchor>
+                )}
               </Table.Th>
               <Table.Td className={classes.cell}>{succeeded.toLocaleString(language)}</Table.Td>
               <Table.Td className={classes.cell}>{failed.toLocaleString(language)}</Table.Td>

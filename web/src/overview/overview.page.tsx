@@ -10,6 +10,7 @@ import { useMe } from '../session/use-me';
 import { useTexts } from '../texts/language';
 import { AttentionList } from './attention-list';
 import { FigureCard } from './figure-card';
+import { HealthStrip } from './health-strip';
 import { LoginsCard } from './logins-card';
 import classes from './overview.module.css';
 import { overviewTexts as de } from './texts.de';
@@ -20,7 +21,7 @@ import { UsersCard } from './users-card';
 const refreshMs = 60_000;
 const runningOperations = `/operations?${new URLSearchParams({ status_in: 'receiving,waiting,running' })}`;
 
-/** Shows figures, the logins of the last 24 hours, and what needs attention. */
+/** Shows what needs attention, the health of the service, and figures. */
 export function OverviewPage(): ReactNode {
   const texts = useTexts({ en, de });
   const { canAny } = useMe();
@@ -45,24 +46,25 @@ export function OverviewPage(): ReactNode {
       <Stack gap="md">
         <ProblemAlert error={error} onRetry={() => void refetch()} />
         {data !== undefined && (
-          <div className={classes.columns}>
-            <Stack gap="md">
-              <AttentionList items={data.attention} />
-              <UsersCard counts={data.users} />
-            </Stack>
-            <Stack gap="md">
-              <SimpleGrid cols={2} spacing="md">
-                <FigureCard label={texts.sessions} hint={texts.sessionsHint} value={data.sessions} to="/sessions" />
-                <FigureCard
-                  label={texts.operations}
-                  hint={texts.operationsHint}
-                  value={data.operations_running}
-                  to={canAny(operationPermissions) ? runningOperations : undefined}
-                />
-              </SimpleGrid>
+          <>
+            <AttentionList items={data.attention} health={data.health} />
+            {data.health !== undefined && <HealthStrip health={data.health} />}
+            <div className={classes.columns}>
+              <Stack gap="md">
+                <SimpleGrid cols={2} spacing="md">
+                  <FigureCard label={texts.sessions} hint={texts.sessionsHint} value={data.sessions} to="/sessions" />
+                  <FigureCard
+                    label={texts.operations}
+                    hint={texts.operationsHint}
+                    value={data.operations_running}
+                    to={canAny(operationPermissions) ? runningOperations : undefined}
+                  />
+                </SimpleGrid>
+                <UsersCard counts={data.users} />
+              </Stack>
               <LoginsCard hours={data.logins} />
-            </Stack>
-          </div>
+            </div>
+          </>
         )}
       </Stack>
     </>
@@ -74,19 +76,20 @@ function OverviewSkeleton(): ReactNode {
   return (
     <>
       <PageHeader title={texts.title} description={<Skeleton component="span" display="block" height={14} w={140} />} />
-      <div className={classes.columns} aria-hidden>
-        <Stack gap="md">
-          <Skeleton height={52} />
-          <Skeleton height={220} />
-        </Stack>
-        <Stack gap="md">
-          <SimpleGrid cols={2} spacing="md">
-            <Skeleton height={104} />
-            <Skeleton height={104} />
-          </SimpleGrid>
-          <Skeleton height={330} />
-        </Stack>
-      </div>
+      <Stack gap="md" aria-hidden>
+        <Skeleton height={52} />
+        <Skeleton height={108} />
+        <div className={classes.columns}>
+          <Stack gap="md">
+            <SimpleGrid cols={2} spacing="md">
+              <Skeleton height={104} />
+              <Skeleton height={104} />
+            </SimpleGrid>
+            <Skeleton height={220} />
+          </Stack>
+          <Skeleton height={340} />
+        </div>
+      </Stack>
     </>
   );
 }

@@ -14,6 +14,78 @@ export const overviewTexts: typeof en = {
       api_keys_expiring: (count, one) =>
         `${count} API-Schlüssel ${one ? 'läuft' : 'laufen'} in den nächsten 14 Tagen ab`,
       mails_failed: (count, one) => `${count} E-Mail${one ? ' konnte' : 's konnten'} nicht zugestellt werden`,
+      attack: (count) => `${count} abgewiesene Anmeldungen in der letzten Stunde, weit mehr als üblich`,
+      mails_failing: (count, one) =>
+        `${count} E-Mail${one ? ' schlägt fehl und wird' : 's schlagen fehl und werden'} erneut versucht`,
+      webhooks_disabled: (count, one) => `${count} ${one ? 'Webhook wurde' : 'Webhooks wurden'} vom Dienst deaktiviert`,
+      webhooks_failing: (count, one) => `${count} ${one ? 'Webhook ist' : 'Webhooks sind'} gestört`,
+    },
+    remedies: {
+      attack: 'Sehen Sie nach, woher die Anmeldungen kommen, und sperren Sie das Netz.',
+      users_locked: 'Heben Sie die Sperre auf, oder warten Sie, bis sie endet.',
+      users_must_enroll: 'Bitten Sie darum, einen einzurichten, oder stellen Sie einen Einrichtungscode aus.',
+      api_keys_expiring: 'Ersetzen Sie das Geheimnis, bevor es ungültig wird.',
+      mails_failed: 'Prüfen Sie die Adressen, und senden Sie die E-Mails erneut.',
+      mails_failing: 'Lesen Sie die Antworten des Mailservers, und berichtigen Sie falsche Adressen.',
+      webhooks_disabled: 'Den Modulen fehlen Änderungen. Suchen Sie den Grund, und aktivieren Sie die Webhooks wieder.',
+      webhooks_failing: 'Lesen Sie die Antworten der Ziele, oder überspringen Sie eine fehlschlagende Änderung.',
+    },
+  },
+  health: {
+    title: 'Zustand',
+    parts: {
+      mail: 'E-Mail',
+      jobs: 'Hintergrundaufgaben',
+      webhooks: 'Webhooks',
+      database: 'Datenbank',
+      disk: 'Datenträger',
+    },
+    states: { ok: 'In Ordnung', warning: 'Warnung', critical: 'Kritisch' },
+    details: {
+      nothingWaits: 'Nichts wartet',
+      onTime: 'Ohne Verzögerung',
+      mail: (waiting, oldest) => `${waiting} wartend, die älteste seit ${oldest}`,
+      jobs: (overdue, failed) => `${overdue} überfällig, ${failed} fehlgeschlagen`,
+      webhooks: (behind) => `Rückstand: ${behind}`,
+      database: (size, used, max) => `${size}, ${used} von ${max} Verbindungen belegt`,
+      disk: (free, total) => `${free} von ${total} frei`,
+    },
+    problems: {
+      mail: {
+        warning: ['E-Mails schlagen fehl', 'Lesen Sie die Antworten des Mailservers.'],
+        critical: [
+          'Der Mailserver ist nicht nutzbar',
+          'Prüfen Sie, ob er läuft, sowie seine Adresse und die Anmeldung.',
+        ],
+      },
+      jobs: {
+        warning: ['Hintergrundaufgaben sind fehlgeschlagen', 'Die Fehler stehen im Protokoll des Dienstes.'],
+        critical: [
+          'Hintergrundaufgaben stehen still',
+          'Prüfen Sie, ob eine Instanz sie ausführt, und lesen Sie ihr Protokoll.',
+        ],
+      },
+      webhooks: {
+        warning: ['Webhooks sind verspätet', 'Prüfen Sie, ob eine Instanz sie sendet, und lesen Sie ihr Protokoll.'],
+        critical: ['Webhooks wurden deaktiviert', 'Suchen Sie den Grund, und aktivieren Sie sie wieder.'],
+      },
+      database: {
+        warning: [
+          'Die Verbindungen der Datenbank werden knapp',
+          'Verringern Sie DATABASE_POOL_MAX, oder erhöhen Sie max_connections.',
+        ],
+        critical: [
+          'Die Datenbank hat kaum noch freie Verbindungen',
+          'Verringern Sie DATABASE_POOL_MAX, oder erhöhen Sie max_connections.',
+        ],
+      },
+      disk: {
+        warning: ['Der Datenträger der Datenbank füllt sich', 'Schaffen Sie Platz, oder vergrößern Sie ihn.'],
+        critical: [
+          'Der Datenträger der Datenbank ist fast voll',
+          'Schaffen Sie sofort Platz. Ist der Datenträger voll, bleibt die Datenbank stehen.',
+        ],
+      },
     },
   },
   users: {

@@ -12,6 +12,61 @@ export const overviewTexts = {
       api_keys_expiring: (count: string, one: boolean) =>
         `${count} ${one ? 'API key expires' : 'API keys expire'} within 14 days`,
       mails_failed: (count: string, one: boolean) => `${count} ${one ? 'e-mail' : 'e-mails'} could not be delivered`,
+      attack: (count: string) => `${count} refused logins in the last hour, far more than usual`,
+      mails_failing: (count: string, one: boolean) =>
+        `${count} ${one ? 'e-mail fails and is' : 'e-mails fail and are'} being retried`,
+      webhooks_disabled: (count: string, one: boolean) =>
+        `${count} ${one ? 'webhook was' : 'webhooks were'} disabled by the service`,
+      webhooks_failing: (count: string, one: boolean) => `${count} ${one ? 'webhook fails' : 'webhooks fail'}`,
+    },
+    remedies: {
+      attack: 'Find out where the logins come from, and block the network.',
+      users_locked: 'Unlock them, or wait until the lockout ends.',
+      users_must_enroll: 'Ask them to set one up, or issue an enrollment code.',
+      api_keys_expiring: 'Replace their secrets before they stop working.',
+      mails_failed: 'Check the addresses, and send the e-mails again.',
+      mails_failing: 'Read the responses of the mail server, and correct wrong addresses.',
+      webhooks_disabled: 'Their modules miss changes. Find the reason, and enable them.',
+      webhooks_failing: 'Read the responses of the targets, or skip a change that fails.',
+    },
+  },
+  health: {
+    title: 'Health',
+    parts: { mail: 'E-mail', jobs: 'Background jobs', webhooks: 'Webhooks', database: 'Database', disk: 'Disk' },
+    states: { ok: 'OK', warning: 'Warning', critical: 'Critical' },
+    details: {
+      nothingWaits: 'Nothing waiting',
+      onTime: 'On time',
+      mail: (waiting: string, oldest: string) => `${waiting} waiting, the oldest for ${oldest}`,
+      jobs: (overdue: string, failed: string) => `${overdue} overdue, ${failed} failed`,
+      webhooks: (behind: string) => `Behind by ${behind}`,
+      database: (size: string, used: string, max: string) => `${size}, ${used} of ${max} connections in use`,
+      disk: (free: string, total: string) => `${free} of ${total} free`,
+    },
+    problems: {
+      mail: {
+        warning: ['Some e-mails fail', 'Read the responses of the mail server.'],
+        critical: ['The mail server cannot be used', 'Check that it runs, and check its address and login.'],
+      },
+      jobs: {
+        warning: ['Background jobs failed', 'The log of the service contains their errors.'],
+        critical: ['Background jobs stand still', 'Check that an instance runs them, and read its log.'],
+      },
+      webhooks: {
+        warning: ['Webhooks are late', 'Check that an instance sends them, and read its log.'],
+        critical: ['Webhooks were disabled', 'Find the reason, and enable them.'],
+      },
+      database: {
+        warning: ['The database runs out of connections', 'Lower DATABASE_POOL_MAX, or raise max_connections.'],
+        critical: ['The database has almost no free connections', 'Lower DATABASE_POOL_MAX, or raise max_connections.'],
+      },
+      disk: {
+        warning: ['The disk of the database fills up', 'Free space, or enlarge the disk.'],
+        critical: [
+          'The disk of the database is almost full',
+          'Free space now. The database stops when the disk is full.',
+        ],
+      },
     },
   },
   users: {

@@ -49,7 +49,12 @@ function RoleDetails({ role, roles }: { role: Role; roles: Role[] }): ReactNode 
         actions={
           mayChange(role) &&
           !role.built_in && (
-            <Button variant="default" leftSection={<IconTrash size={16} aria-hidden />} onClick={deletion.open}>
+            <Button
+              color="red"
+              variant="light"
+              leftSection={<IconTrash size={16} aria-hidden />}
+              onClick={deletion.open}
+            >
               {texts.delete}
             </Button>
           )

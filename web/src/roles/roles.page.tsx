@@ -2,6 +2,7 @@ import { Anchor, Badge, Button, Group, Text } from '@mantine/core';
 import { IconPlus } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
+import { CutText } from '../components/lists/cut-text';
 import { DataTable } from '../components/lists/data-table';
 import { SearchInput } from '../components/lists/search-input';
 import type { Column } from '../components/lists/stacked-rows';
@@ -81,7 +82,7 @@ function RoleName({ role: { name, description, built_in } }: { role: Role }): Re
     <>
       <Group gap="xs">
         <Anchor component={Link} to={rolePath(name)} fw={600} size="sm">
-          {name}
+          <CutText>{name}</CutText>
         </Anchor>
         {built_in && (
           <Badge variant="light" color="gray" size="sm">

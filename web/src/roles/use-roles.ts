@@ -13,14 +13,14 @@ export interface RoleRights {
 }
 
 /** Returns the query of all roles, sorted by name. Disabled without `role:read`. */
-export function useRoles(): UseQueryResult<Role[]> {
+export function useRoles(isNeeded = true): UseQueryResult<Role[]> {
   const { can } = useMe();
-  return useQuery({ ...rolesQuery(), enabled: can('role:read') });
+  return useQuery({ ...rolesQuery(), enabled: isNeeded && can('role:read') });
 }
 
 /** Returns the names of all roles, or none without `role:read`. */
-export function useRoleNames(): string[] {
-  return useRoles().data?.map(({ name }) => name) ?? [];
+export function useRoleNames(isNeeded = true): string[] {
+  return useRoles(isNeeded).data?.map(({ name }) => name) ?? [];
 }
 
 /** Returns what the user may do with roles. Only System Users without a scope may manage them. */

@@ -32,7 +32,7 @@ function EndSessionButton({ session, onClick }: { session: Session; onClick: () 
   const { user_id, name, active, current } = session;
   if (!active || current || !(user_id === user.user_id || can('session:revoke'))) return null;
   return (
-    <Button variant="default" size="compact-sm" onClick={onClick} aria-label={texts.endOf(name, device)}>
+    <Button color="red" variant="subtle" size="compact-sm" onClick={onClick} aria-label={texts.endOf(name, device)}>
       {texts.end}
     </Button>
   );

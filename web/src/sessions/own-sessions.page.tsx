@@ -41,7 +41,7 @@ export function OwnSessionsPage(): ReactNode {
         actions={
           <>
             {can('session:read') && <PartSwitch part="own" />}
-            <Button variant="default" onClick={dialog.open} disabled={!hasOthers}>
+            <Button color="red" variant="light" onClick={dialog.open} disabled={!hasOthers}>
               {texts.endOthers}
             </Button>
           </>

@@ -68,7 +68,7 @@ export function SessionsPage(): ReactNode {
         )}
         <FilterBuilder fields={fields} names={filterNames} params={params} />
         {can('session:revoke') && state !== 'ended' && (
-          <Button variant="default" size="xs" ml={{ sm: 'auto' }} onClick={dialog.open}>
+          <Button color="red" variant="light" size="xs" ml={{ sm: 'auto' }} onClick={dialog.open}>
             {texts.endMatching}
           </Button>
         )}

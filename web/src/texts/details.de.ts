@@ -24,6 +24,26 @@ export const unitTexts: Record<string, string> = {
   words: 'Wörter',
 };
 
+/** German texts by the code of an error, for details without a text of their own. */
+export const codeTexts: Record<string, string> = {
+  'field.malformed': 'hat nicht die erwartete Form',
+  'field.not_allowed': 'ist hier nicht möglich',
+  'field.required': 'fehlt',
+  'field.too_deep': 'ist zu tief verschachtelt',
+  'field.too_few': 'hat zu wenige Einträge',
+  'field.too_long': 'ist zu lang',
+  'field.too_many': 'hat zu viele Einträge',
+  'field.too_short': 'ist zu kurz',
+  'field.unknown': 'ist hier kein gültiges Feld',
+  'field.wrong_type': 'hat nicht die erwartete Art von Wert',
+  'parameter.conflict': 'lässt sich nicht mit einem anderen Filter verbinden',
+  'parameter.malformed': 'hat keinen gültigen Wert',
+  'parameter.not_allowed': 'ist hier nicht möglich',
+  'parameter.too_many': 'kommt zu oft vor',
+  'parameter.unknown': 'ist hier kein gültiger Filter',
+  'password_hash.too_costly': 'braucht zu viel Rechenzeit',
+};
+
 /** German texts by the details of the API about invalid fields and values. */
 export const detailTexts: Record<string, string> = {
   'must be an e-mail address': 'muss eine E-Mail-Adresse sein',
@@ -66,4 +86,19 @@ export const detailTexts: Record<string, string> = {
   'is not a parameter of this operation': 'ist hier kein gültiger Filter',
   'must not have empty values': 'darf keine leeren Werte enthalten',
   'must not be `invited` for a user with a password': 'darf bei einem Benutzer mit Passwort nicht „invited“ sein',
+  'must be a URL': 'muss eine URL sein',
+  'must be a URL without user name and fragment': 'muss eine URL ohne Benutzernamen und ohne „#“ sein',
+  'must be an integer': 'muss eine ganze Zahl sein',
+  'is not the current code of the app': 'ist nicht der aktuelle Code der App',
+  'is only possible while the user is invited': 'ist nur möglich, solange der Benutzer eingeladen ist',
+  'is outside your scope': 'liegt außerhalb Ihres Bereichs',
+  'cannot be combined with other fields': 'lässt sich nicht mit anderen Änderungen verbinden',
+  'cannot be combined with roles_add or roles_remove':
+    'lässt sich nicht mit „Rollen hinzufügen“ oder „Rollen entfernen“ verbinden',
+  'contains characters that cannot be stored': 'enthält Zeichen, die sich nicht speichern lassen',
+  'cannot be read': 'ist nicht lesbar',
+  'was not checked, because there were too many conflicts within an hour':
+    'wurde nicht geprüft, weil es in einer Stunde zu viele Konflikte gab',
+  'must be an MD5 hash; only System Users without carrier_scope can import hashes of other systems':
+    'muss ein MD5-Hash sein; Hashes anderer Systeme können nur System-Benutzer ohne Carrier-Bereich importieren',
 };

@@ -2,7 +2,6 @@ import type { shellTexts as en } from './shell.en';
 
 /** Texte des Rahmens, der Anmeldung und der gemeinsamen Komponenten. */
 export const shellTexts: typeof en = {
-  console: 'Konsole',
   close: 'Schließen',
   showPassword: 'Passwort anzeigen',
   cancel: 'Abbrechen',
@@ -10,6 +9,7 @@ export const shellTexts: typeof en = {
   loading: 'Wird geladen',
   copy: 'Kopieren',
   copied: 'Kopiert',
+  navigationGroups: { people: 'Personen', security: 'Sicherheit', system: 'System' },
   navigation: {
     label: 'Hauptnavigation',
     open: 'Navigation öffnen',
@@ -21,6 +21,7 @@ export const shellTexts: typeof en = {
     sessions: 'Sitzungen',
     roles: 'Rollen',
     apiKeys: 'API-Schlüssel',
+    attacks: 'Angriffe',
     webhooks: 'Webhooks',
     audit: 'Protokoll',
     mails: 'Nicht gesendete E‑Mails',
@@ -81,7 +82,10 @@ export const shellTexts: typeof en = {
     submit: 'Weiter',
     usePasskey: 'Passkey verwenden',
     useCode: 'Code aus der App verwenden',
-    useRecoveryCode: 'Wiederherstellungscode verwenden',
+    lost: 'Gerät verloren?',
+    lostHelp:
+      'Wenn Sie keinen Wiederherstellungscode haben, bitten Sie Ihren Administrator, Ihre zweiten Faktoren ' +
+      'zurückzusetzen.',
     back: 'Zurück zur Anmeldung',
     expired: 'Die Anmeldung hat zu lange gedauert oder hatte zu viele falsche Codes. Beginnen Sie von vorn.',
   },
@@ -121,6 +125,8 @@ export const shellTexts: typeof en = {
   table: {
     actions: 'Aktionen',
     total: (total, exact) => (exact ? `${total} insgesamt` : `etwa ${total} insgesamt`),
+    perPage: 'Zeilen pro Seite',
+    rows: (count) => `${count} Zeilen`,
     next: 'Nächste Seite',
     previous: 'Vorherige Seite',
     empty: 'Hier ist noch nichts',

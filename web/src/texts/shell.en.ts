@@ -1,6 +1,5 @@
 /** Texts of the frame, the login and the shared components. */
 export const shellTexts = {
-  console: 'Console',
   close: 'Close',
   showPassword: 'Show password',
   cancel: 'Cancel',
@@ -8,6 +7,7 @@ export const shellTexts = {
   loading: 'Loading',
   copy: 'Copy',
   copied: 'Copied',
+  navigationGroups: { people: 'People', security: 'Security', system: 'System' },
   navigation: {
     label: 'Main navigation',
     open: 'Open navigation',
@@ -19,6 +19,7 @@ export const shellTexts = {
     sessions: 'Sessions',
     roles: 'Roles',
     apiKeys: 'API keys',
+    attacks: 'Attacks',
     webhooks: 'Webhooks',
     audit: 'Audit log',
     mails: 'Unsent e-mails',
@@ -78,7 +79,8 @@ export const shellTexts = {
     submit: 'Continue',
     usePasskey: 'Use a passkey',
     useCode: 'Use a code from your app',
-    useRecoveryCode: 'Use a recovery code',
+    lost: 'Lost your device?',
+    lostHelp: 'If you have no recovery code, ask your administrator to reset your second factors.',
     back: 'Back to the login',
     expired: 'This login took too long or had too many wrong codes. Start again.',
   },
@@ -115,6 +117,8 @@ export const shellTexts = {
   table: {
     actions: 'Actions',
     total: (total: string, exact: boolean) => (exact ? `${total} in total` : `about ${total} in total`),
+    perPage: 'Rows per page',
+    rows: (count: string) => `${count} rows`,
     next: 'Next page',
     previous: 'Previous page',
     empty: 'Nothing here yet',

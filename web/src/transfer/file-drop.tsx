@@ -2,6 +2,7 @@ import { Alert, Button, FileButton, Group, Stack, Text } from '@mantine/core';
 import { IconFileSpreadsheet } from '@tabler/icons-react';
 import { clsx } from 'clsx';
 import { type DragEvent, type ReactNode, useState } from 'react';
+import { sizeText } from '../components/size-text';
 import { useLanguage, useTexts } from '../texts/language';
 import { importColumns } from '../users/fields';
 import { formatOf } from './bad-rows';
@@ -75,11 +76,4 @@ export function FileDrop({ file, onChange }: FileDropProps): ReactNode {
       </Stack>
     </div>
   );
-}
-
-function sizeText(bytes: number, language: string): string {
-  const units = ['byte', 'kilobyte', 'megabyte', 'gigabyte'] as const;
-  const step = Math.min(units.length - 1, Math.floor(Math.log10(Math.max(1, bytes)) / 3));
-  const options = { style: 'unit', unit: units[step] ?? 'byte', maximumFractionDigits: 1 } as const;
-  return new Intl.NumberFormat(language, options).format(bytes / 1_000 ** step);
 }

@@ -11,9 +11,12 @@ const filters = Object.fromEntries(Object.entries(listUsersFilters).filter(([nam
 /** The fields that users can be filtered by, in lists, bulk changes and exports. */
 export const userFilters: FilterFields = { ...filters, attributes: { kind: 'attribute', operators: [''] } };
 
-/** Returns the names of the fields and values of a filter of users. */
-export function useUserFilterNames(): FilterNames {
+/**
+ * Returns the names of the fields and values of a filter of users.
+ * @param suggests whether to load suggested values, which only the form of a condition needs
+ */
+export function useUserFilterNames(suggests = true): FilterNames {
   const { fields, status, userType } = useTexts({ en, de });
-  const role = useRoleNames();
+  const role = useRoleNames(suggests);
   return { fields, choices: { status, user_type: userType }, suggestions: { role } };
 }

@@ -37,7 +37,8 @@ export function UsersPage(): ReactNode {
   const texts = useTexts({ en, de });
   const { can } = useMe();
   const params = useListParams<Query>(userFilters, { extras });
-  const filterNames = useUserFilterNames();
+  const [isFiltering, setIsFiltering] = useState(false);
+  const filterNames = useUserFilterNames(isFiltering);
   const columns = useUserColumns();
   const [selected, setSelected] = useState<User[]>([]);
   const [isCreating, creation] = useDisclosure();
@@ -67,7 +68,13 @@ export function UsersPage(): ReactNode {
       <Group gap="xs" mb="sm">
         <SearchInput label={texts.search} params={params} />
         <UsersViewSwitch params={params} />
-        <FilterBuilder fields={userFilters} names={filterNames} params={params} shownElsewhere={shownElsewhere} />
+        <FilterBuilder
+          fields={userFilters}
+          names={filterNames}
+          params={params}
+          shownElsewhere={shownElsewhere}
+          onOpen={() => setIsFiltering(true)}
+        />
         {mayChange && (
           <Button
             component={Link}

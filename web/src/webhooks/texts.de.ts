@@ -17,6 +17,7 @@ export const webhooksTexts: typeof en = {
     carrier_scope: 'Carrier',
     include_values: 'Neue Werte senden',
     state: 'Status',
+    disabled_reason: 'Grund der Deaktivierung',
     behind_seconds: 'Verzögerung',
     last_result: 'Letzte Antwort',
     last_attempt_at: 'Letzte Anfrage',

@@ -15,6 +15,7 @@ export const webhooksTexts = {
     carrier_scope: 'Carriers',
     include_values: 'Send the new values',
     state: 'State',
+    disabled_reason: 'Reason why disabled',
     behind_seconds: 'Delay',
     last_result: 'Last response',
     last_attempt_at: 'Last request',

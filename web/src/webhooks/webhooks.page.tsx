@@ -33,7 +33,7 @@ export function WebhooksPage(): ReactNode {
       <Group gap="xs" mb="sm">
         <FilterBuilder
           fields={listWebhooksFilters}
-          names={{ fields: texts.fields, choices: { state: texts.states } }}
+          names={{ fields: texts.fields, choices: { state: texts.states, disabled_reason: texts.reasons } }}
           params={params}
         />
       </Group>

@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 import { Link } from 'react-router';
 import { api, dataOf } from '../../api/client';
 import { useChanges } from '../../audit/changes';
-import type { AuditEvent } from '../../audit/event-parties';
+import type { AuditEvent } from '../../audit/data';
 import { auditTexts as auditDe } from '../../audit/texts.de';
 import { auditTexts as auditEn } from '../../audit/texts.en';
 import { useEventName } from '../../audit/use-event-name';

@@ -1,5 +1,4 @@
-import { Alert, Button, Group, Tabs, Text } from '@mantine/core';
-import { IconAlertTriangle } from '@tabler/icons-react';
+import { Group, Tabs } from '@mantine/core';
 import { type ReactNode, Suspense } from 'react';
 import { useParams, useSearchParams } from 'react-router';
 import { lazyPart } from '../../components/boundary';
@@ -14,7 +13,7 @@ import { UserMenu } from '../user-menu';
 import classes from '../users.module.css';
 import { fullNameOf, type User, useUser } from '../user';
 import { LoginCheck } from './login-check';
-import { obstaclesOf } from './login-obstacles';
+import { LoginNotice } from './login-notice';
 import { UserData } from './user-data';
 import { UserFactors } from './user-factors';
 import { UserHistory } from './user-history';
@@ -60,7 +59,7 @@ function UserView({ user }: { user: User }): ReactNode {
   return (
     <>
       <PageHeader title={user.name} description={<Summary user={user} />} actions={<UserMenu user={user} isLarge />} />
-      {tab !== 'login' && <BlockedNotice user={user} onShow={() => show('login')} />}
+      {tab !== 'login' && <LoginNotice user={user} onShow={() => show('login')} />}
       <Tabs
         value={tab}
         onChange={(next) => show(next ?? 'data')}
@@ -95,22 +94,5 @@ function Summary({ user }: { user: User }): ReactNode {
       <UserBadges user={user} />
       <span>{parts.join(' · ')}</span>
     </Group>
-  );
-}
-
-/** Warns at the top of the page that the user cannot log in. */
-function BlockedNotice({ user, onShow }: { user: User; onShow: () => void }): ReactNode {
-  const texts = useTexts({ en, de }).check;
-  const blocking = obstaclesOf(user, []).find(({ isBlocking }) => isBlocking);
-  if (blocking === undefined) return null;
-  return (
-    <Alert color="orange" variant="light" mb="md" p="xs" icon={<IconAlertTriangle aria-hidden />}>
-      <Group justify="space-between" gap="xs">
-        <Text size="sm">{texts.obstacles[blocking.kind].title}</Text>
-        <Button size="compact-sm" variant="default" onClick={onShow}>
-          {texts.why}
-        </Button>
-      </Group>
-    </Alert>
   );
 }

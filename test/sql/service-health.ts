@@ -1,0 +1,4 @@
+import { ServiceHealthRepository } from '../../src/stats/service-health.repository';
+import { sqlExamples } from '../support/sql-examples';
+
+export const serviceHealth = sqlExamples(ServiceHealthRepository, { read: [[]] });

@@ -1,0 +1,40 @@
+import type { Schema } from '../api/client';
+
+/** The state of the parts of the service. */
+export type Health = Schema<'ServiceHealthResponse'>;
+/** A part of the service. */
+export type Part = keyof Health;
+/** The state of a part. */
+export type HealthState = Health['jobs']['state'];
+
+/** A problem of a part that no entry of the list of items that need attention mentions. */
+export interface PartProblem {
+  part: Part;
+  state: HealthState;
+}
+
+/** The parts in their order, with the page of the console that shows them. */
+export const parts: { part: Part; to?: string }[] = [
+  { part: 'mail', to: '/mails' },
+  { part: 'jobs' },
+  { part: 'webhooks', to: '/webhooks' },
+  { part: 'database' },
+  { part: 'disk' },
+];
+
+/**
+ * Returns the parts with a problem, the worst first. Leaves out mails and webhooks that fail one by
+ * one: the list of items that need attention counts them.
+ */
+export function problemsOf(health: Health | undefined): PartProblem[] {
+  if (health === undefined) return [];
+  const isCounted: Partial<Record<Part, boolean>> = {
+    mail: health.mail?.state === 'warning',
+    webhooks: (health.webhooks?.disabled ?? 0) + (health.webhooks?.failing ?? 0) > 0,
+  };
+  const found = parts.flatMap(({ part }) => {
+    const state = health[part]?.state ?? 'ok';
+    return state === 'ok' || isCounted[part] === true ? [] : [{ part, state }];
+  });
+  return found.sort((one, other) => Number(other.state === 'critical') - Number(one.state === 'critical'));
+}
