@@ -1,8 +1,8 @@
 import { Button, Group, SegmentedControl, Stack, Text } from '@mantine/core';
-import { useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { useNavigate, useSearchParams } from 'react-router';
 import { isProblem } from '../api/problems';
+import { changed } from '../api/stale';
 import { FilterBuilder } from '../components/filter/filter-builder';
 import { useListParams } from '../components/lists/use-list-params';
 import { BackLink, PageHeader, Section } from '../components/page';
@@ -33,7 +33,6 @@ export function BulkPage(): ReactNode {
   const language = useLanguage();
   const { can } = useMe();
   const navigate = useNavigate();
-  const queryClient = useQueryClient();
   const modes = (['change', 'delete'] as const).filter((one) => can(one === 'change' ? 'user:update' : 'user:delete'));
   const filterNames = useUserFilterNames();
   const params = useListParams<object>(userFilters);
@@ -51,7 +50,7 @@ export function BulkPage(): ReactNode {
   const confirm = async ({ preview: confirmed }: Previewed) => {
     try {
       const operation_id = await confirmBulk(request, confirmed);
-      void queryClient.invalidateQueries({ queryKey: ['operations', 'list'] });
+      void changed('operations');
       await navigate(`/operations/${operation_id}`);
     } catch (error) {
       if (!isProblem(error, 'bulk.set_changed')) throw error;

@@ -1,9 +1,9 @@
 import { Button, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { useQueryClient } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { useNavigate } from 'react-router';
 import { api, dataOf } from '../api/client';
+import { changed } from '../api/stale';
 import { ConfirmDialog } from '../components/confirm-dialog';
 import { useLanguage, useTexts } from '../texts/language';
 import { operationsTexts as de } from './texts.de';
@@ -19,11 +19,10 @@ export function OperationActions({ operation }: { operation: Operation }): React
 
 function CancelButton({ operation: { operation_id, kind } }: { operation: Operation }): ReactNode {
   const texts = useTexts({ en, de });
-  const queryClient = useQueryClient();
   const [isOpen, dialog] = useDisclosure();
   const cancel = async () => {
     await api.POST('/user/operation/{operation_id}/cancel', { params: { path: { operation_id } } });
-    await queryClient.invalidateQueries({ queryKey: ['operations'] });
+    await changed('operations');
   };
   return (
     <>
@@ -45,18 +44,17 @@ function CancelButton({ operation: { operation_id, kind } }: { operation: Operat
   );
 }
 
-function UndoButton({ operation: { operation_id, changed } }: { operation: Operation }): ReactNode {
+function UndoButton({ operation: { operation_id, changed: users } }: { operation: Operation }): ReactNode {
   const texts = useTexts({ en, de });
   const language = useLanguage();
   const navigate = useNavigate();
-  const queryClient = useQueryClient();
   const [isOpen, dialog] = useDisclosure();
-  const count = changed.toLocaleString(language);
+  const count = users.toLocaleString(language);
   const undo = async () => {
     const undoing = await dataOf(
       api.POST('/user/operation/{operation_id}/undo', { params: { path: { operation_id } } }),
     );
-    await queryClient.invalidateQueries({ queryKey: ['operations'] });
+    await changed('operations');
     await navigate(`/operations/${undoing.operation_id}`);
   };
   return (

@@ -1,7 +1,7 @@
 import { Button, Checkbox, Group, Progress, Radio, Stack, Text } from '@mantine/core';
-import { useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { useNavigate } from 'react-router';
+import { changed } from '../api/stale';
 import { BackLink, PageHeader, Section } from '../components/page';
 import { ProblemAlert } from '../components/problem-alert';
 import { newIdempotencyKey } from '../components/use-idempotency-key';
@@ -26,7 +26,6 @@ export function ImportPage(): ReactNode {
   const texts = useTexts({ en, de }).import;
   const { can } = useMe();
   const navigate = useNavigate();
-  const queryClient = useQueryClient();
   const form = useProblemForm();
   const [file, setFile] = useState<File | null>(null);
   const [options, setOptions] = useState<ImportOptions>({ on_conflict: 'fail', invite: false });
@@ -43,7 +42,7 @@ export function ImportPage(): ReactNode {
     form.submit(async () => setChecked({ preview: await checkFile(chosen, options), key: newIdempotencyKey() }));
   const start = async (chosen: File, key: string) => {
     const operation_id = await importFile(chosen, options, key);
-    void queryClient.invalidateQueries({ queryKey: ['operations', 'list'] });
+    void changed('operations');
     await navigate(`/operations/${operation_id}`);
   };
   return (
