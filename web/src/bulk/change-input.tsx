@@ -34,10 +34,10 @@ export function ChangeInput({ field, value, onChange, error }: ChangeInputProps)
           {...common}
           value={text}
           onChange={(event) => onChange(event.currentTarget.value)}
-          data={(['disabled', 'active', 'invited'] as const).map((one) => ({
-            value: one,
-            label: status[one],
-          }))}
+          data={[
+            { value: '', label: '–', disabled: true },
+            ...(['disabled', 'active', 'invited'] as const).map((one) => ({ value: one, label: status[one] })),
+          ]}
         />
       );
     case 'boolean':
@@ -97,13 +97,14 @@ export function ChangeInput({ field, value, onChange, error }: ChangeInputProps)
       return <AttributesInput {...common} onChange={onChange} />;
     case 'reset':
     case 'secure':
+    case 'invite':
       return (
         <div>
           <Text size="sm" fw={600}>
             {common.label}
           </Text>
           <Text size="sm" c="dimmed">
-            {field === 'secure' ? texts.secure : texts.resetFactors}
+            {field === 'secure' ? texts.secure : field === 'invite' ? texts.invite : texts.resetFactors}
           </Text>
         </div>
       );

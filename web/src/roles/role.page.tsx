@@ -5,12 +5,14 @@ import type { ReactNode } from 'react';
 import { Link, useParams } from 'react-router';
 import { BackLink, NotFoundPage, PageHeader, PageSkeleton, Section } from '../components/page';
 import { ProblemAlert } from '../components/problem-alert';
+import { useMe } from '../session/use-me';
 import { useLanguage, useTexts } from '../texts/language';
 import type { Role } from './data';
 import { DeleteRoleDialog } from './delete-role-dialog';
 import { RoleFacts } from './role-facts';
 import { RoleForm } from './role-form';
 import { holdersPath } from './role-links';
+import { RoleMembers } from './role-members';
 import { SecondFactorText } from './second-factor-text';
 import { rolesTexts as de } from './texts.de';
 import { rolesTexts as en } from './texts.en';
@@ -29,7 +31,8 @@ export function RolePage(): ReactNode {
 
 function RoleDetails({ role, roles }: { role: Role; roles: Role[] }): ReactNode {
   const texts = useTexts({ en, de });
-  const { mayManage, mayChange } = useRoleRights();
+  const { can } = useMe();
+  const { mayManage, mayChange, mayGrant } = useRoleRights();
   const [isDeleting, deletion] = useDisclosure();
   return (
     <Box maw={880}>
@@ -61,6 +64,11 @@ function RoleDetails({ role, roles }: { role: Role; roles: Role[] }): ReactNode 
             <SecondFactorText role={role} />
           </Section>
         </Stack>
+      )}
+      {can('user:read') && (
+        <Box mt="md">
+          <RoleMembers role={role} mayGrant={mayGrant(role, roles)} />
+        </Box>
       )}
       <DeleteRoleDialog role={role} roles={roles} opened={isDeleting} onClose={deletion.close} />
     </Box>

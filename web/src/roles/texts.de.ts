@@ -16,6 +16,7 @@ export const rolesTexts: typeof en = {
     carrier_user: 'Nutzt die Dienste',
   },
   empty: 'Es gibt keine Rollen',
+  search: 'Rollen suchen',
   columns: { name: 'Name', user_types: 'Für', permissions: 'Berechtigungen', second_factor: 'Zweiter Faktor' },
   userTypes: { system: 'System-Benutzer', carrier: 'Carrier-Benutzer' },
   sections: {
@@ -50,6 +51,22 @@ export const rolesTexts: typeof en = {
   created: (name) => `Die Rolle ${name} ist angelegt.`,
   deleted: (name) => `Die Rolle ${name} ist gelöscht.`,
   readOnly: 'Diese Rolle hat Berechtigungen, die Sie nicht haben. Daher können Sie sie nicht ändern.',
+  members: {
+    title: 'Benutzer mit dieser Rolle',
+    none: 'Noch hat kein Benutzer diese Rolle.',
+    showAll: (total) => `Alle ${total} anzeigen`,
+    add: 'Benutzer hinzufügen',
+    addTo: (role) => `Rolle ${role} vergeben`,
+    search: 'Benutzer nach Name, E-Mail oder Position suchen',
+    found: (count, more) =>
+      `${count} Benutzer gefunden${more ? '. Mit einer genaueren Suche finden Sie weitere.' : ''}`,
+    selectAll: (count) => `Alle ${count} auswählen`,
+    submit: (count) => (count === 0 ? 'Benutzer hinzufügen' : `${count} Benutzer hinzufügen`),
+    added: (changed, chosen) =>
+      changed === chosen
+        ? `${changed} Benutzer ${changed === 1 ? 'hat' : 'haben'} jetzt die Rolle.`
+        : `${changed} von ${chosen} Benutzern haben die Rolle erhalten. Die übrigen ändern sich nicht.`,
+  },
   holders: (count, one) => `${count} Benutzer ${one ? 'hat' : 'haben'} diese Rolle`,
   noHolders: 'Kein Benutzer hat diese Rolle',
   delete: 'Rolle löschen',

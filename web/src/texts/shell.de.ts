@@ -113,7 +113,7 @@ export const shellTexts: typeof en = {
   },
   outage: {
     title: 'Warten auf den Dienst',
-    text: 'Die Verbindung ist unterbrochen. Ihre Eingaben bleiben erhalten. Es geht weiter, sobald der Dienst antwortet.',
+    text: 'Der Dienst antwortet nicht. Ihre Eingaben bleiben erhalten, und es geht von selbst weiter.',
   },
   update: {
     title: 'Eine neue Version ist verfügbar',
@@ -154,6 +154,7 @@ export const shellTexts: typeof en = {
     attributeName: 'Name des Attributs',
     listHint: 'Werte mit Kommas oder Zeilenumbrüchen trennen',
     exactTimeHint: 'Zum Beispiel 2026-11-20T13:00:00Z',
+    presets: { _gte: 'Innerhalb der letzten', _lt: 'Länger her als', days: (days) => `${days} Tage` },
     isNull: { true: 'ist leer', false: 'ist nicht leer' },
     operators: {
       equals: 'ist',

@@ -146,6 +146,7 @@ export const shellTexts = {
     attributeName: 'Name of the attribute',
     listHint: 'Separate values with commas or line breaks',
     exactTimeHint: 'For example 2026-11-20T13:00:00Z',
+    presets: { _gte: 'Within the last', _lt: 'Longer ago than', days: (days: number) => `${days} days` },
     isNull: { true: 'is empty', false: 'is not empty' },
     operators: {
       equals: 'is',

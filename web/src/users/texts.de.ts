@@ -38,8 +38,8 @@ export const usersTexts: typeof en = {
     clear: 'Auswahl aufheben',
   },
   create: {
-    open: 'Neuer Benutzer',
-    title: 'Neuer Benutzer',
+    open: 'Benutzer anlegen',
+    title: 'Benutzer anlegen',
     optional: (label) => `${label} (optional)`,
     clearRoles: 'Alle Rollen entfernen',
     access: 'Erste Anmeldung',
@@ -49,6 +49,7 @@ export const usersTexts: typeof en = {
     passwordHint:
       'Sie übergeben das Passwort. Der Benutzer muss es bei der ersten Anmeldung ändern, innerhalb von 7 Tagen.',
     initialPassword: 'Erstpasswort',
+    newCarrier: 'Neuer Carrier: Er hat noch keine Benutzer.',
     submitInvite: 'Anlegen und einladen',
     submit: 'Benutzer anlegen',
     invited: (email) => `Eine Einladung an ${email} ist unterwegs.`,

@@ -35,8 +35,8 @@ export const usersTexts = {
     clear: 'Clear selection',
   },
   create: {
-    open: 'New user',
-    title: 'New user',
+    open: 'Create user',
+    title: 'Create user',
     optional: (label: string) => `${label} (optional)`,
     clearRoles: 'Remove all roles',
     access: 'First login',
@@ -45,6 +45,7 @@ export const usersTexts = {
     password: 'Set an initial password',
     passwordHint: 'You hand over the password. The user must change it at the first login, within 7 days.',
     initialPassword: 'Initial password',
+    newCarrier: 'New carrier: it has no users yet.',
     submitInvite: 'Create and invite',
     submit: 'Create user',
     invited: (email: string) => `An invitation is on its way to ${email}.`,
