@@ -2,8 +2,8 @@ import { Button, Group, Stack, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { type ReactNode, useState } from 'react';
 import { Link } from 'react-router';
-import { api } from '../../api/client';
 import { changed } from '../../api/stale';
+import { removeBlock } from '../../attacks/data';
 import { Dialog, DialogButtons } from '../../components/dialog';
 import { ProblemAlert } from '../../components/problem-alert';
 import { useProblemForm } from '../../components/use-problem-form';
@@ -50,9 +50,8 @@ export function Remedies({ user, cause, extra = [], mailFailed = false }: Remedi
     await changed('users');
   };
   const unblock = async ({ address_block_id = '', network = '' }) => {
-    await api.DELETE('/address-block/{address_block_id}', { params: { path: { address_block_id } } });
+    await removeBlock(address_block_id);
     notifications.show({ message: texts.check.unblocked(network) });
-    await changed('address-blocks');
   };
   const fail = (error: unknown) => notifications.show({ color: 'red', message: textOf(error) });
   const correct = mayUpdate &&
