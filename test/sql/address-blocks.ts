@@ -13,7 +13,7 @@ const block = {
 
 export const addressBlocks = sqlExamples(AddressBlocksRepository, {
   listNetworks: [[]],
-  findFor: [['203.0.113.7']],
+  findEnd: [['203.0.113.7']],
   list: [[listQuery(addressBlockList, { network: '203.0.113.0/24' })]],
   isFull: [[]],
   insert: [[block]],

@@ -46,10 +46,10 @@ export class AddressBlocksRepository {
       where ${live}`);
   }
 
-  /** Returns the block of an address that ends last, or null. */
-  async findFor(ip: string): Promise<(AddressBlockEntity & BlockEnd) | null> {
-    const [row] = await this.database.runPrepared<AddressBlockEntity & BlockEnd>(sql`
-      select ${columns}, ${endsInMs}
+  /** Returns the end of the block of an address that ends last, or null. */
+  async findEnd(ip: string): Promise<BlockEnd | null> {
+    const [row] = await this.database.runPrepared<BlockEnd>(sql`
+      select ${endsInMs}
       from address_blocks
       where network >>= ${ip}::inet and ${live}
       order by expires_at desc

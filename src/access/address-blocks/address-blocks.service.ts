@@ -70,12 +70,6 @@ export class AddressBlocksService implements OnModuleInit {
     return { ...page, items: page.items.map(toAddressBlockResponse) };
   }
 
-  /** Returns the block of an address that ends last, or null. */
-  async findFor(ip: string): Promise<AddressBlockResponse | null> {
-    const block = await this.blocks.findFor(ip);
-    return block === null ? null : toAddressBlockResponse(block);
-  }
-
   /** Removes a block. @throws address_block.not_found */
   @Transactional()
   async delete(actor: Actor, address_block_id: string): Promise<void> {

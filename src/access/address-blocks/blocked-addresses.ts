@@ -34,7 +34,7 @@ export class BlockedAddresses {
 
   /** Returns the milliseconds until the block of an address ends. 0 or less: not blocked. */
   private async blockedMs(ip: string): Promise<number> {
-    if (!this.notifications.isCurrent) return (await this.blocks.findFor(ip))?.ends_in_ms ?? 0;
+    if (!this.notifications.isCurrent) return (await this.blocks.findEnd(ip))?.ends_in_ms ?? 0;
     this.networks ??= this.read();
     return (await this.networks).endFor(ip) - monotonicMs();
   }
