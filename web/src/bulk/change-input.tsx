@@ -6,7 +6,7 @@ import { useTexts } from '../texts/language';
 import { useShellTexts } from '../texts/use-shell-texts';
 import { usersTexts as usersDe } from '../users/texts.de';
 import { usersTexts as usersEn } from '../users/texts.en';
-import { isObject } from '../users/details/user-values';
+import { isObject } from '../own';
 import { type Change, type ChangeField, changeFields } from './change';
 import { bulkTexts as de } from './texts.de';
 import { bulkTexts as en } from './texts.en';

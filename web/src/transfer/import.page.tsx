@@ -96,7 +96,7 @@ export function ImportPage(): ReactNode {
               </Group>
             </Radio.Group>
             <ProblemAlert error={form.problem} />
-            <Group>
+            <Group justify="flex-end">
               <Button
                 variant={checked === null ? 'filled' : 'default'}
                 disabled={file === null}

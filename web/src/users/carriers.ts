@@ -8,17 +8,15 @@ const suggestedMax = 500;
 /** Milliseconds without a key after which the typed carrier is looked up. */
 const lookUpAfterMs = 300;
 
-/**
- * Returns the carriers that have users, by name, or none without `user:read`.
- * @param suggests whether to load them
- */
-export function useCarriers(suggests = true): string[] {
+/** Returns the carriers that have users, by name, or none without `user:read`. */
+export function useCarriers(isNeeded = true): string[] {
   const { user, can } = useMe();
   const { data } = useQuery({
     queryKey: ['carriers', 'list'],
     queryFn: ({ signal }) =>
       dataOf(api.GET('/carrier/list', { params: { query: { per_page: suggestedMax, count: 'none' } }, signal })),
-    enabled: suggests && can('user:read') && user.user_type === 'system',
+    enabled: isNeeded && can('user:read') && user.user_type === 'system',
+    staleTime: 300_000,
   });
   return data?.items.map(({ carrier_id }) => carrier_id) ?? [];
 }

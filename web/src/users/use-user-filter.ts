@@ -18,6 +18,7 @@ export const userFilters: FilterFields = { ...filters, attributes: { kind: 'attr
  */
 export function useUserFilterNames(suggests = true): FilterNames {
   const { fields, status, userType } = useTexts({ en, de });
-  const suggestions = { role: useRoleNames(suggests), carrier_id: useCarriers(suggests) };
-  return { fields, choices: { status, user_type: userType }, suggestions };
+  const role = useRoleNames(suggests);
+  const carrier_id = useCarriers(suggests);
+  return { fields, choices: { status, user_type: userType }, suggestions: { role, carrier_id } };
 }

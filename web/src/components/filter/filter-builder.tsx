@@ -17,10 +17,10 @@ interface FilterBuilderProps {
   params: ListParams<object>;
   /** parameters with their own controls, such as `q`; they get no pill */
   shownElsewhere?: readonly string[];
-  /** whether a text must be equal instead of contained by default, as before a bulk change */
-  isExact?: boolean;
   /** Called before the form of a condition opens, to load what it suggests. */
   onOpen?: () => void;
+  /** whether a text must be equal instead of contained by default, as before a bulk change */
+  isExact?: boolean;
 }
 
 /**
@@ -32,8 +32,8 @@ export function FilterBuilder({
   names,
   params,
   shownElsewhere = [],
-  isExact = false,
   onOpen,
+  isExact = false,
 }: FilterBuilderProps): ReactNode {
   const { filter: texts } = useShellTexts();
   const describe = useConditionText(fields, names);
