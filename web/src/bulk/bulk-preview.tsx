@@ -9,7 +9,7 @@ import { SkippedUsers } from '../operations/skipped-users';
 import { useLanguage, useTexts } from '../texts/language';
 import { BulkQuestion } from './bulk-question';
 import type { BulkRequest, Preview } from './bulk-requests';
-import { actionOf } from './change';
+import { actionOf, isFinal } from './change';
 import { SampleUsers } from './sample-users';
 import { bulkTexts as de } from './texts.de';
 import { bulkTexts as en } from './texts.en';
@@ -69,7 +69,7 @@ export function BulkPreview({ preview, request, isRenewed, onConfirm }: BulkPrev
             <Text size="sm" fw={600} mb={4}>
               {texts.sample(sample.length.toLocaleString(language), count)}
             </Text>
-            <SampleUsers users={sample} change={request.change} />
+            <SampleUsers users={sample} change={isFinal(request.change) ? null : request.change} />
           </div>
         )}
         {skipped_count > 0 && (

@@ -14,7 +14,7 @@ type User = Schema<'PreviewedUserResponse'>;
 
 interface SampleUsersProps {
   users: User[];
-  /** null = delete */
+  /** null = no field changes */
   change: Change | null;
 }
 
@@ -70,13 +70,11 @@ function differencesOf(user: User, change: Change): Difference[] {
   if (user.roles === undefined) return [];
   const { roles: before_roles } = user;
   const { roles_add, roles_remove, attributes, reset_second_factors, ...plain } = change;
-  const differences: Difference[] = Object.entries(plain)
-    .filter(([field]) => field !== 'secure' && field !== 'invite')
-    .map(([field, after]) => ({
-      field,
-      before: user[field as keyof User],
-      after,
-    }));
+  const differences: Difference[] = Object.entries(plain).map(([field, after]) => ({
+    field,
+    before: user[field as keyof User],
+    after,
+  }));
   if (roles_add !== undefined || roles_remove !== undefined) {
     const kept = before_roles.filter((role) => roles_remove?.includes(role) !== true);
     differences.push({ field: 'roles', before: before_roles, after: [...new Set([...kept, ...(roles_add ?? [])])] });
