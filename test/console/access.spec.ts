@@ -10,6 +10,7 @@ import {
   headingOf,
   linkOf,
   proveIdentity,
+  rowOf,
   sees,
   submit,
   switchToGerman,
@@ -287,6 +288,29 @@ describe('roles and API keys in the console', () => {
     await linkOf(page, 'old script').waitFor({ state: 'hidden' });
     expect(page.url()).toContain('active=true');
     await follow(page, 'nightly report', headingOf(page, 'nightly report'), expectAccessible);
+  });
+
+  it('replaces the secret of an API key without an outage, and shows until when the old one works', async () => {
+    const { key: old } = await createKey(subject.service, permissions, { name: 'pager', expires_at: inSeconds(9e6) });
+    const page = await subject.login(undefined, '/api-keys');
+    await click(page, 'Replace the secret of pager');
+    const question = dialogOf(page, 'Replace the secret of pager?');
+    await sees(question, 'The new secret is shown once.', expectAccessible);
+    expect(await question.getByLabel('Expires').inputValue()).toBe('');
+    await question.getByLabel('The old secret also works for').selectOption('one hour');
+    await click(question, 'Replace secret');
+    const dialog = dialogOf(page, 'Copy the API key now');
+    const key = await dialog.getByLabel('API key').inputValue();
+    await click(dialog, 'I have stored the key');
+    expect([await listUsers(key), await listUsers(old)]).toEqual([200, 200]);
+    await sees(rowOf(page, 'pager'), /Old secret expires in (59|60) minutes/, expectAccessible);
+    await follow(page, 'pager', headingOf(page, 'pager'), 'Old secret last used', expectAccessible);
+    expect(await page.content()).not.toContain(key);
+    // The next rotation ends both.
+    await click(page, 'Replace secret');
+    await question.getByLabel('The old secret also works for').selectOption('no time (it stops working now)');
+    await click(question, 'Replace secret', dialog);
+    expect([await listUsers(key), await listUsers(old)]).toEqual([401, 401]);
   });
 
   it('offers Carrier Users no carriers and only their permissions for API keys, and others no page', async () => {

@@ -19,7 +19,8 @@ import {
 import { loginFrom } from '../support/device-logins';
 import { importCsv } from '../support/imports';
 import { createKey, inSeconds } from '../support/keys';
-import { addFailedMail, refreshOverview } from '../support/overview';
+import type { ServiceHealthService } from '../../src/stats/service-health.service';
+import { addFailedMail, addJob, addMail, addWebhook, refreshOverview } from '../support/overview';
 import { phone } from '../support/screens';
 import { until } from '../support/until';
 
@@ -61,8 +62,8 @@ describe('the frame, the start page, the audit log and the sessions of the conso
     await refreshOverview(service);
     await page.reload();
     await sees(page, headingOf(page, 'Overview'), link('Carrier Users, Active: 3'), link('Carrier Users, Disabled: 1'));
-    await sees(page, link('Carrier Users, Invited: 1'), link(/^Live sessions 4/), link(/^Running operations 0/));
-    const chart = page.getByRole('img', { name: /^Bar chart of the logins/ });
+    await sees(page, link('Carrier Users, Invited: 1'), link(/^Sessions 4/), link(/^Operations 0/));
+    const chart = page.getByRole('group', { name: /^Bar chart of the logins/ });
     expect(await chart.getAttribute('aria-label')).toContain('by hour: 260 succeeded, 39 failed.');
     expect(await chart.locator('g').count()).toBe(24);
     await expectAccessible(page);
@@ -76,6 +77,50 @@ describe('the frame, the start page, the audit log and the sessions of the conso
     await follow(page, '1 API key expires within 14 days', rowOf(page, 'billing').getByText('Expires soon'));
     await follow(page, 'Overview');
     await follow(page, /^39$/, headingOf(page, 'Audit log'), 'Event is Login failed');
+    await follow(page, 'Overview');
+    // The bar of an hour leads to the logins of this hour.
+    await chart.locator('a').last().click();
+    await sees(page, headingOf(page, 'Audit log'), page.getByRole('cell', { name: 'Login succeeded' }).first());
+    const { searchParams } = new URL(page.url());
+    const hour =
+      Date.parse(searchParams.get('occurred_at_lt') ?? '') - Date.parse(searchParams.get('occurred_at_gte') ?? '');
+    expect([hour, searchParams.get('event_type_in')]).toEqual([3_600_000, 'login.succeeded,login.failed']);
+  });
+
+  it('says first what does not work and what to do, and shows the health of each part', async () => {
+    const { service } = subject;
+    const measure = async () => {
+      await service.inside<ServiceHealthService>('ServiceHealthService').measure();
+      await refreshOverview(service);
+    };
+    const { user_id, email } = await service.createUser();
+    await addMail(service, user_id, { attempts: 2, last_error: 'mail server: not reachable' });
+    await addJob(service, 'unknown', { due: '3 hours' });
+    await addWebhook(service, { disabled_reason: 'gone' });
+    await measure();
+    const page = await subject.login();
+    await sees(page, '1 overdue, 0 failed. Check that an instance runs them, and read its log.');
+    const entries = page.getByRole('region', { name: 'Needs attention' }).getByRole('listitem');
+    expect((await entries.allTextContents()).slice(0, 3)).toEqual([
+      expect.stringMatching(/^The mail server cannot be used1 waiting/),
+      expect.stringMatching(/^Background jobs stand still/),
+      expect.stringMatching(/^1 webhook was disabled by the service/),
+    ]);
+    const health = page.getByRole('region', { name: 'Health' }).getByRole('listitem');
+    expect((await health.allTextContents()).map((text) => text.split(' · ')[0])).toEqual([
+      ...['E-mailCritical', 'Background jobsCritical', 'WebhooksCritical', 'DatabaseOK'],
+    ]);
+    await expectAccessible(page);
+    await screenshot(page, 'overview-attention');
+    await follow(page, '1 webhook was disabled by the service', rowOf(page, 'https://module.example'));
+    await follow(page, 'Overview');
+    await follow(page, '1 e-mail fails and is being retried', rowOf(page, email), 'Fails repeatedly is Yes');
+    await switchToGerman(page);
+    await follow(page, 'Übersicht', 'Der Mailserver ist nicht nutzbar', 'Hintergrundaufgaben stehen still');
+    await expectAccessible(page);
+    await service.rows('delete from graphile_worker._private_jobs');
+    await service.rows('delete from webhooks');
+    await measure();
   });
 
   it('says that nothing needs attention, and shows a Carrier Administrator only their carrier', async () => {
@@ -121,7 +166,10 @@ describe('the frame, the start page, the audit log and the sessions of the conso
     const { operation_id } = (await importCsv(service, file, service.admin)).body;
     await refreshOverview(service);
     const page = await subject.login(name);
-    await sees(page, 'Running operations');
+    await sees(page, 'Running now');
+    // An auditor sees no mails and no webhooks.
+    const parts = await page.getByRole('region', { name: 'Health' }).getByRole('listitem').allTextContents();
+    expect(parts.map((text) => text.split(/OK|Warning|Critical/)[0])).toEqual(['Background jobs', 'Database']);
     await subject.goto(page, '/audit?target_type=operation', page.getByRole('cell', { name: /^Operation …/ }));
     await click(page, /^Details: /, page.getByRole('dialog').getByText(operation_id));
     expect(await page.locator('a[href*="/operations"]').count()).toBe(0);

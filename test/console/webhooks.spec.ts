@@ -44,7 +44,7 @@ describe('webhooks in the console', () => {
 
   it('creates a webhook, shows its secret once, and shows the requests and responses', async () => {
     const page = await subject.login();
-    await follow(page, 'Webhooks', 'There are no webhooks yet', expectAccessible);
+    await follow(page, /^Webhooks$/, 'There are no webhooks yet', expectAccessible);
     await linkOf(page, 'Create webhook').first().click();
     await submit(page, { Target: 'http://10.0.0.1/' }, 'Create webhook', faultyInput(page, 'Target'));
     await inputOf(page, 'Changes').fill('User created');

@@ -77,7 +77,7 @@ export function ApiKeysPage(): ReactNode {
                 onClick={() => setRotating(apiKey)}
                 aria-label={texts.rotateOf(apiKey.name)}
               >
-                {texts.rotate}
+                {texts.rotateShort}
               </Button>
             )}
             {mayRevoke(apiKey) && (

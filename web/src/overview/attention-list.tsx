@@ -22,12 +22,17 @@ const pages: Record<string, string> = {
   '/webhook/list': '/webhooks',
 };
 
+/** Kinds of items whose users are affected now. Sorted first. */
+const critical: ReadonlySet<string> = new Set(['webhooks_disabled', 'attack']);
+
 /** Shows what needs attention, with remedies: parts of the service first, then items in lists. */
 export function AttentionList({ items, health }: { items: Attention[]; health: Health | undefined }): ReactNode {
   const texts = useTexts({ en, de });
   const language = useLanguage();
   const { detailOf } = useHealthTexts();
-  const open = items.filter(({ count }) => count > 0);
+  const open = items
+    .filter(({ count }) => count > 0)
+    .sort((one, other) => Number(critical.has(other.kind)) - Number(critical.has(one.kind)));
   const problems = problemsOf(health);
   return (
     <Paper component="section" withBorder radius="md" aria-labelledby="attention" className={classes.attention}>
@@ -58,7 +63,7 @@ export function AttentionList({ items, health }: { items: Attention[]; health: H
             {open.map(({ kind, count, list, filter }) => (
               <Entry
                 key={kind}
-                state="warning"
+                state={critical.has(kind) ? 'critical' : 'warning'}
                 title={texts.attention.kinds[kind](count.toLocaleString(language), count === 1)}
                 remedy={texts.attention.remedies[kind]}
                 to={pages[list] && `${pages[list]}?${new URLSearchParams(filter)}`}

@@ -33,10 +33,10 @@ export function HealthStrip({ health }: { health: Health }): ReactNode {
               <StateIcon state={shown.state} />
               <span>
                 <Text component="span" display="block" fw={600}>
-                  {texts.parts[part]}: {texts.states[shown.state]}
+                  {texts.parts[part]}
                 </Text>
                 <Text component="span" display="block" size="xs" c="dimmed">
-                  {detailOf(health, part)}
+                  <b>{texts.states[shown.state]}</b> · {detailOf(health, part)}
                 </Text>
               </span>
             </>

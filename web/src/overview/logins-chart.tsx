@@ -20,13 +20,14 @@ const barGap = 3;
 const labelEvery = 6;
 
 /**
- * Shows logins as stacked bars: succeeded logins at the bottom, failed logins on top. Screen
- * readers get a summary. `LoginsTable` has all figures.
+ * Shows logins as stacked bars: succeeded logins at the bottom, failed logins on top. Each bar
+ * links to its logins. Screen readers get a summary. `LoginsTable` has all figures.
  */
 export function LoginsChart({ hours }: { hours: LoginHour[] }): ReactNode {
   const texts = useTexts({ en, de }).logins;
   const language = useLanguage();
   const { startOf } = useHours();
+  const linkOf = useHourLink();
   const number = (value: number) => value.toLocaleString(language);
   const top = roundUp(Math.max(...hours.map(({ succeeded, failed }) => succeeded + failed)));
   const totalOf = (key: 'succeeded' | 'failed') => hours.reduce((sum, hour) => sum + hour[key], 0);
@@ -39,7 +40,8 @@ export function LoginsChart({ hours }: { hours: LoginHour[] }): ReactNode {
         <span>0</span>
       </div>
       <svg
-        role="img"
+        // The bars of an image could not be links.
+        role={linkOf === undefined ? 'img' : 'group'}
         aria-label={texts.summary(number(totalOf('succeeded')), number(totalOf('failed')), startOf(busiest.hour))}
         viewBox={`0 0 ${hours.length * (barWidth + barGap)} ${height}`}
         preserveAspectRatio="none"
@@ -49,7 +51,13 @@ export function LoginsChart({ hours }: { hours: LoginHour[] }): ReactNode {
           <line key={y} x1="0" x2="100%" y1={y} y2={y} className={classes.line} />
         ))}
         {hours.map((hour, index) => (
-          <Bar key={hour.hour} hour={hour} x={index * (barWidth + barGap) + barGap / 2} top={top} />
+          <Bar
+            key={hour.hour}
+            hour={hour}
+            to={linkOf?.(hour.hour)}
+            x={index * (barWidth + barGap) + barGap / 2}
+            top={top}
+          />
         ))}
       </svg>
       <div className={classes.times} aria-hidden>
@@ -67,11 +75,18 @@ export function LoginsChart({ hours }: { hours: LoginHour[] }): ReactNode {
   );
 }
 
-function Bar({ hour, x, top }: { hour: LoginHour; x: number; top: number }): ReactNode {
+interface BarProps {
+  hour: LoginHour;
+  /** path of the logins of the hour in the audit log, if the user may see it */
+  to: string | undefined;
+  x: number;
+  top: number;
+}
+
+function Bar({ hour, to, x, top }: BarProps): ReactNode {
   const texts = useTexts({ en, de }).logins;
   const language = useLanguage();
   const { rangeOf } = useHours();
-  const to = useHourLink()?.(hour.hour);
   const succeeded = (hour.succeeded / top) * height;
   const failed = (hour.failed / top) * height;
   const label = texts.bar(
@@ -91,8 +106,8 @@ function Bar({ hour, x, top }: { hour: LoginHour; x: number; top: number }): Rea
       {to === undefined ? (
         bar
       ) : (
-        // The table has the same links for the keyboard and screen readers.
-        <Link to={to} tabIndex={-1} aria-hidden>
+        // The table has the same links for the keyboard, so that Tab does not stop at each bar.
+        <Link to={to} tabIndex={-1} aria-label={label}>
           {bar}
         </Link>
       )}

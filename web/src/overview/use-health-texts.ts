@@ -20,7 +20,11 @@ export function useHealthTexts(): { detailOf: (health: Health, part: Part) => st
         ? details.onTime
         : details.jobs(number(jobs.overdue), number(jobs.failed));
     if (part === 'webhooks' && webhooks !== undefined)
-      return webhooks.behind_seconds === 0 ? details.onTime : details.webhooks(time(webhooks.behind_seconds));
+      return webhooks.disabled + webhooks.failing > 0
+        ? details.webhooks(number(webhooks.disabled), number(webhooks.failing))
+        : webhooks.behind_seconds > 0
+          ? details.behind(time(webhooks.behind_seconds))
+          : details.onTime;
     if (part === 'database')
       return details.database(
         size(database.size_bytes),
