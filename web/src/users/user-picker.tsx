@@ -71,9 +71,10 @@ export function UserPicker({ label, keyLabel, onPick, hasShortcut = true }: User
       comboboxProps={{ width: 320, position: 'bottom-start' }}
       onChange={pick}
       onKeyDown={({ key, currentTarget }) => {
-        // Picks the first of the current results, unless another option is highlighted.
-        const isCurrent = typed.trim() === debounced && !isPlaceholderData;
-        if (key === 'Enter' && isCurrent && !currentTarget.getAttribute('aria-activedescendant'))
+        // Picks the first current result, unless another option is highlighted. Mantine keeps
+        // the id of an option that is gone.
+        const active = document.getElementById(currentTarget.getAttribute('aria-activedescendant') ?? '');
+        if (key === 'Enter' && active === null && typed.trim() === debounced && !isPlaceholderData)
           pick(found[0]?.value ?? null);
       }}
     />
