@@ -99,7 +99,7 @@ describe('roles and API keys in the console', () => {
     const theirs = { description: 'All', permissions: ['tour:close', 'user:read'], may_grant: ['auditor'] };
     await patch('planner', theirs);
     await click(page, 'Save');
-    const dialog = dialogOf(page, 'Someone else changed this role');
+    const dialog = dialogOf(page, 'Someone else saved changes meanwhile');
     await sees(dialog, 'Also changed in the saved version');
     expect(await roleOf('planner')).toMatchObject({ ...theirs, version: 2 });
     const permissions = dialog.getByRole('radiogroup', { name: 'Permissions' });

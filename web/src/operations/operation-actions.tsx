@@ -3,8 +3,9 @@ import { useDisclosure } from '@mantine/hooks';
 import type { ReactNode } from 'react';
 import { useNavigate } from 'react-router';
 import { api, dataOf } from '../api/client';
-import { changed } from '../api/stale';
+import { changed as reload } from '../api/stale';
 import { ConfirmDialog } from '../components/confirm-dialog';
+import { useMe } from '../session/use-me';
 import { useLanguage, useTexts } from '../texts/language';
 import { operationsTexts as de } from './texts.de';
 import { operationsTexts as en } from './texts.en';
@@ -12,8 +13,10 @@ import type { Operation } from './use-operation';
 
 /** Cancels a running operation, or undoes one that has ended. */
 export function OperationActions({ operation }: { operation: Operation }): ReactNode {
-  const { finished_at, undo_until, undone_by, changed } = operation;
+  const { can } = useMe();
+  const { kind, finished_at, undo_until, undone_by, changed } = operation;
   if (finished_at === null) return <CancelButton operation={operation} />;
+  if (kind === 'import' && !(can('user:import') && can('user:delete'))) return null;
   return undo_until !== null && undone_by === null && changed > 0 && <UndoButton operation={operation} />;
 }
 
@@ -22,7 +25,7 @@ function CancelButton({ operation: { operation_id, kind } }: { operation: Operat
   const [isOpen, dialog] = useDisclosure();
   const cancel = async () => {
     await api.POST('/user/operation/{operation_id}/cancel', { params: { path: { operation_id } } });
-    await changed('operations');
+    await reload('operations');
   };
   return (
     <>
@@ -44,17 +47,18 @@ function CancelButton({ operation: { operation_id, kind } }: { operation: Operat
   );
 }
 
-function UndoButton({ operation: { operation_id, changed: users } }: { operation: Operation }): ReactNode {
+function UndoButton({ operation: { operation_id, kind, changed } }: { operation: Operation }): ReactNode {
   const texts = useTexts({ en, de });
   const language = useLanguage();
   const navigate = useNavigate();
   const [isOpen, dialog] = useDisclosure();
-  const count = users.toLocaleString(language);
+  const count = changed.toLocaleString(language);
+  const isImport = kind === 'import';
   const undo = async () => {
     const undoing = await dataOf(
       api.POST('/user/operation/{operation_id}/undo', { params: { path: { operation_id } } }),
     );
-    await changed('operations');
+    await reload('operations');
     await navigate(`/operations/${undoing.operation_id}`);
   };
   return (
@@ -66,10 +70,11 @@ function UndoButton({ operation: { operation_id, changed: users } }: { operation
         opened={isOpen}
         onClose={dialog.close}
         title={texts.undoTitle}
-        confirmLabel={texts.undoConfirm(count)}
+        confirmLabel={isImport ? texts.undoImportConfirm(count) : texts.undoConfirm(count)}
+        isDestructive={isImport}
         onConfirm={undo}
       >
-        <Text size="sm">{texts.undoText(count)}</Text>
+        <Text size="sm">{isImport ? texts.undoImportText(count) : texts.undoText(count)}</Text>
       </ConfirmDialog>
     </>
   );

@@ -48,24 +48,25 @@ export function readRole(role: string): Promise<Role> {
   return dataOf(api.GET('/role/{role}', { params: { path: { role } } }));
 }
 
-/** Creates a role. @param new_prefix whether unknown names of modules are meant */
-export async function createRole(body: Schema<'CreateRoleRequest'>, new_prefix: boolean): Promise<Role> {
-  const role = await dataOf(api.POST('/role/create', { params: { query: { new_prefix } }, body }));
-  await changed('roles');
-  return role;
+/**
+ * Creates a role. The form then calls `changed`.
+ * @param new_prefix whether unknown names of modules are meant
+ */
+export function createRole(body: Schema<'CreateRoleRequest'>, new_prefix: boolean): Promise<Role> {
+  return dataOf(api.POST('/role/create', { params: { query: { new_prefix } }, body }));
 }
 
-/** Changes a version of a role. @throws ApiProblem `role.version_mismatch` */
-export async function changeRole(
-  role: string,
-  version: number,
+/**
+ * Changes a version of a role. The form then calls `changed`.
+ * @throws ApiProblem `role.version_mismatch`
+ */
+export function changeRole(
+  { name, version }: Role,
   body: Schema<'ChangeRoleRequest'>,
   new_prefix: boolean,
 ): Promise<Role> {
-  const params = { path: { role }, query: { new_prefix }, header: { 'If-Match': `"${version}"` } };
-  const after = await dataOf(api.PATCH('/role/{role}', { params, body }));
-  await changed('roles');
-  return after;
+  const params = { path: { role: name }, query: { new_prefix }, header: { 'If-Match': `"${version}"` } };
+  return dataOf(api.PATCH('/role/{role}', { params, body }));
 }
 
 /** Deletes a version of a role. Reloads the role if that fails. */

@@ -1,6 +1,5 @@
 import { Anchor, Badge, Box, Button, Group, Stack, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { notifications } from '@mantine/notifications';
 import { IconTrash } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import { Link, useParams } from 'react-router';
@@ -8,10 +7,10 @@ import { BackLink, NotFoundPage, PageHeader, PageSkeleton, Section } from '../co
 import { ProblemAlert } from '../components/problem-alert';
 import { useMe } from '../session/use-me';
 import { useLanguage, useTexts } from '../texts/language';
-import { changeRole, type Role } from './data';
+import type { Role } from './data';
 import { DeleteRoleDialog } from './delete-role-dialog';
 import { RoleFacts } from './role-facts';
-import { RoleForm, type RoleSave } from './role-form';
+import { RoleForm } from './role-form';
 import { holdersPath } from './role-links';
 import { RoleMembers } from './role-members';
 import { SecondFactorText } from './second-factor-text';
@@ -35,11 +34,6 @@ function RoleDetails({ role, roles }: { role: Role; roles: Role[] }): ReactNode 
   const { can } = useMe();
   const { mayManage, mayChange, mayGrant } = useRoleRights();
   const [isDeleting, deletion] = useDisclosure();
-  const save = async ({ changes, version, new_prefix }: RoleSave) => {
-    const after = await changeRole(role.name, version, changes, new_prefix);
-    notifications.show({ message: texts.saved });
-    return after;
-  };
   return (
     <Box maw={880}>
       <BackLink to="/roles">{texts.title}</BackLink>
@@ -61,7 +55,7 @@ function RoleDetails({ role, roles }: { role: Role; roles: Role[] }): ReactNode 
         }
       />
       {mayChange(role) ? (
-        <RoleForm role={role} roles={roles} submitLabel={texts.save} onSave={save} />
+        <RoleForm role={role} roles={roles} />
       ) : (
         <Stack gap="md">
           {mayManage && <Text size="sm">{texts.readOnly}</Text>}
