@@ -11,7 +11,14 @@ export function ConnectionNotice(): ReactNode {
   const texts = useShellTexts().outage;
   if (!useIsWaiting()) return null;
   return (
-    <Alert role="status" color="yellow" mb="md" icon={<Loader size={16} color="yellow" />} title={texts.title}>
+    <Alert
+      role="status"
+      color="yellow"
+      variant="outline"
+      className={classes.outage}
+      icon={<Loader size={16} color="yellow" />}
+      title={texts.title}
+    >
       {texts.text}
     </Alert>
   );
