@@ -3,10 +3,8 @@ select network::text as network, extract(epoch from expires_at - now())::float8 
 from address_blocks
 where address_blocks.expires_at > now();
 
--- findFor('203.0.113.7')
-select
-  address_blocks.address_block_id, address_blocks.network::text as network, address_blocks.reason,
-  address_blocks.created_at, address_blocks.created_by, address_blocks.expires_at, extract(epoch from expires_at - now())::float8 * 1000 as ends_in_ms
+-- findEnd('203.0.113.7')
+select extract(epoch from expires_at - now())::float8 * 1000 as ends_in_ms
 from address_blocks
 where network >>= $1::inet and address_blocks.expires_at > now()
 order by expires_at desc
