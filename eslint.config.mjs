@@ -43,7 +43,7 @@ const WEB = ['web/src/**/*.{ts,tsx}'];
 const SCRIPTS = ['*.{js,mjs}', '{client,scripts,bench,test}/**/*.{js,mjs}', 'src/**/*.worker.js'];
 /** Scripts of pages, which run in a browser. */
 const BROWSER_SCRIPTS = ['src/**/templates/*.js'];
-const TESTS = ['test/**/*.ts', 'src/**/*.spec.ts'];
+const TESTS = ['test/**/*.ts', '{src,web/src}/**/*.spec.ts'];
 
 // A later block replaces the options of a rule instead of adding to them. A rule with several
 // concerns and exceptions is therefore registered once per concern, under its own name.
@@ -62,6 +62,7 @@ const house = {
     environment: builtinRules.get('no-restricted-properties'),
     clock: restrictedSyntax,
     'secret-compares': restrictedSyntax,
+    queries: restrictedSyntax,
     shape: restrictedSyntax,
     'skipped-tests': restrictedSyntax,
   },
@@ -113,6 +114,15 @@ const shape = [
   only(['{client/src,src}/**/*.ts', ...WEB], ['src/**/*.spec.ts'], { 'house/docstrings': 'error' }),
   only(WEB, [], {
     'house/shape': ['error', noBarrels, { selector: 'ExportDefaultDeclaration', message: 'Use named exports.' }],
+  }),
+  only(WEB, ['web/src/api/**'], {
+    'house/queries': [
+      'error',
+      {
+        selector: 'MemberExpression[property.name=/^(invalidate|refetch|reset)Queries$/]',
+        message: 'Call `changed(subject)` of src/api/stale.ts, which knows what depends on a subject.',
+      },
+    ],
   }),
   only(['src/**/*.ts'], MAY_USE_THE_CONSOLE, { 'no-console': 'error' }),
 ];

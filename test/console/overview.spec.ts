@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { eventCatalogue } from '../../src/audit/event-catalogue';
 import { expectAccessible, screenshot, useConsole } from '../support/console';
 import {
@@ -161,7 +161,7 @@ describe('the frame, the start page, the audit log and the sessions of the conso
     await sees(page.getByRole('tabpanel', { name: 'History' }), time);
     await subject.goto(page, '/audit?event_type=constructor', /^Event is constructor$/);
     await subject.goto(page, '/users?status=constructor', 'status: must be one of');
-    await subject.goto(page, `/users/${user_id}?tab=constructor`, page.getByLabel('First name'));
+    await subject.goto(page, `/users/${user_id}?tab=constructor`, page.getByRole('tabpanel', { name: 'Overview' }));
   });
 
   it('finds what a user did yesterday by filling in one field and clicking twice', async () => {
@@ -208,7 +208,7 @@ describe('the frame, the start page, the audit log and the sessions of the conso
     await click(operation, /^Hide 4 events/);
     await rowOf(page, '4 events').first().waitFor({ state: 'detached' });
     for (const [format, line] of [
-      ['CSV', /,user\.changed,user,.*""first_name"":\{""before"":""[^"]*"",""after"":""=1\+1""\}/],
+      ['CSV', /,user\.changed,user,.*""after"":""=1\+1""/],
       ['NDJSON', /"event_type":"user\.changed".*"after":"=1\+1"/],
     ] as const) {
       await click(page, 'Export');
@@ -239,6 +239,11 @@ describe('the frame, the start page, the audit log and the sessions of the conso
     await click(dialog, 'Export', dialog.getByRole('alert'));
   });
 
+  const bottomOf = async (element: Locator) => {
+    const { y, height } = (await element.boundingBox()) ?? { y: NaN, height: NaN };
+    return y + height;
+  };
+
   it('shows 25 to 100 rows above the pager, tells the order, and prints all rows without buttons', async () => {
     for (let index = 0; index < 30; index++) await subject.service.createUser();
     const page = await subject.login(undefined, '/users', { viewport: { width: 1024, height: 600 } });
@@ -247,12 +252,9 @@ describe('the frame, the start page, the audit log and the sessions of the conso
     await pager.selectOption('100 rows');
     await rows.nth(30).waitFor();
     expect(new URL(page.url()).searchParams.get('per_page')).toBe('100');
-    const [table, below] = await Promise.all([
-      page.getByRole('region', { name: 'Users' }).boundingBox(),
-      pager.boundingBox(),
-    ]);
-    expect((table?.y ?? 0) + (table?.height ?? 0)).toBeLessThan(below?.y ?? 0);
-    expect((below?.y ?? 600) + (below?.height ?? 0)).toBeLessThanOrEqual(600);
+    const table = page.getByRole('region', { name: 'Users' });
+    expect(await bottomOf(table)).toBeLessThan(await bottomOf(pager));
+    expect(await bottomOf(pager)).toBeLessThanOrEqual(600);
     const header = page.getByRole('columnheader', { name: 'User name' });
     expect(await header.getAttribute('aria-sort')).toBe('none');
     await header.getByRole('button').click();
@@ -261,15 +263,8 @@ describe('the frame, the start page, the audit log and the sessions of the conso
     await subject.goto(page, '/users', rows.nth(30));
     await page.emulateMedia({ media: 'print' });
     await page.getByRole('navigation').waitFor({ state: 'hidden' });
-    expect(
-      await page.getByRole('region', { name: 'Users' }).evaluate('region => region.scrollHeight > region.clientHeight'),
-    ).toBe(false);
-    expect(
-      await page
-        .getByRole('button')
-        .filter({ hasNotText: /^(User name|E-mail|Carrier|Status|Last login)/ })
-        .count(),
-    ).toBe(0);
+    expect(await bottomOf(table)).toBeGreaterThanOrEqual(await bottomOf(rows.last()));
+    expect(await page.locator('button:visible:not(th button), select:visible').count()).toBe(0);
   });
 
   it('builds a filter of the audit log, and keeps it in the URL', async () => {

@@ -5,18 +5,25 @@ import '@fontsource-variable/inter/wght.css';
 import '@mantine/core/styles.layer.css';
 import '@mantine/notifications/styles.layer.css';
 import { StrictMode } from 'react';
-import { createRoot } from 'react-dom/client';
+import { createRoot, type Root } from 'react-dom/client';
 import { App } from './app';
 import { applySecurity } from './security';
 import { watchActivity } from './session/activity';
 import { restoreSession } from './session/session';
 
-applySecurity();
-watchActivity();
+/** In development, what stays when an edit runs this module again. */
+const kept = import.meta.hot?.data as { root?: Root } | undefined;
+import.meta.hot?.accept();
+if (kept?.root === undefined) {
+  applySecurity();
+  watchActivity();
+}
 void restoreSession();
-const root = document.getElementById('root');
-if (root === null) throw new Error('index.html has no root');
-createRoot(root).render(
+const element = document.getElementById('root');
+if (element === null) throw new Error('index.html has no root');
+const root = kept?.root ?? createRoot(element);
+if (kept !== undefined) kept.root = root;
+root.render(
   <StrictMode>
     <App />
   </StrictMode>,

@@ -2,7 +2,7 @@ import { Box, Button, Stack, Text, TextInput } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { useNavigate } from 'react-router';
 import { api, dataOf } from '../api/client';
-import { queryClient } from '../api/query-client';
+import { changed } from '../api/stale';
 import { BackLink, FormActions, PageHeader, Section } from '../components/page';
 import { ProblemAlert } from '../components/problem-alert';
 import { SecretDialog } from '../components/secret-dialog';
@@ -39,7 +39,7 @@ export function CreateApiKeyPage(): ReactNode {
     const body = { name, permissions, expires_at: expiryTime(expiry), ...(isSystem ? { carrier_scope: scope } : {}) };
     const params = { query: { new_prefix: isPrefixMeant } };
     await form.submit(async () => setKey((await dataOf(api.POST('/auth/key/create', { params, body }))).key));
-    await queryClient.invalidateQueries({ queryKey: ['api-keys'] });
+    await changed('api-keys');
   };
   return (
     <Box maw={880}>

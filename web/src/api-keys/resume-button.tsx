@@ -3,7 +3,7 @@ import { notifications } from '@mantine/notifications';
 import { IconPlayerPlay } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import { api } from '../api/client';
-import { queryClient } from '../api/query-client';
+import { changed } from '../api/stale';
 import { useTexts } from '../texts/language';
 import { useErrorTexts } from '../texts/use-error-texts';
 import type { ApiKey } from './api-key';
@@ -17,7 +17,7 @@ export function ResumeButton({ apiKey: { key_id, name } }: { apiKey: ApiKey }): 
   const resume = async () => {
     await api.POST('/auth/key/{key_id}/resume', { params: { path: { key_id } } });
     notifications.show({ message: texts.resumed(name) });
-    await queryClient.invalidateQueries({ queryKey: ['api-keys'] });
+    await changed('api-keys');
   };
   return (
     <Button

@@ -2,7 +2,7 @@ import { Stack, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import type { ReactNode } from 'react';
 import { api } from '../api/client';
-import { queryClient } from '../api/query-client';
+import { changed } from '../api/stale';
 import { ConfirmDialog } from '../components/confirm-dialog';
 import { TimeText } from '../components/time-text';
 import { useMe } from '../session/use-me';
@@ -26,7 +26,7 @@ export function RevokeDialog({ apiKey, onClose }: { apiKey: ApiKey | null; onClo
   const revoke = async ({ key_id, name }: ApiKey) => {
     await api.DELETE('/auth/key/{key_id}', { params: { path: { key_id } } });
     notifications.show({ message: texts.revoked(name) });
-    void queryClient.invalidateQueries({ queryKey: ['api-keys'] });
+    void changed('api-keys');
   };
   return (
     <ConfirmDialog

@@ -5,6 +5,7 @@ import { AddressLink } from '../components/address-link';
 import { BlockAddressButton } from '../attacks/block-button';
 import { CopyIcon } from '../components/copy-button';
 import { Facts } from '../components/facts';
+import { operationPermissions } from '../operations/permissions';
 import { useMe } from '../session/use-me';
 import { useFormats } from '../texts/formats';
 import { useShellTexts } from '../texts/use-shell-texts';
@@ -49,7 +50,7 @@ export function EventDetails({ event, names, onClose }: EventDetailsProps): Reac
 function EventFacts({ event, names, onLeave }: { event: AuditEvent; names: Names; onLeave: () => void }): ReactNode {
   const texts = useAuditTexts();
   const { full } = useFormats();
-  const { can } = useMe();
+  const { can, canAny } = useMe();
   const { fields } = texts;
   const { event_type, occurred_at, actor_id, carrier_id, operation_id, session_id, ip, request_id, event_id } = event;
   const link = (to: string, text: string) => (
@@ -85,7 +86,11 @@ function EventFacts({ event, names, onLeave }: { event: AuditEvent; names: Names
       ),
     ],
     [fields.session_id, session_id !== null && can('session:read') && link(sessionPath(session_id), texts.showSession)],
-    [fields.operation_id, operation_id !== null && <OperationText operation_id={operation_id} />],
+    [
+      fields.operation_id,
+      operation_id !== null &&
+        (canAny(operationPermissions) ? <OperationText operation_id={operation_id} /> : id(operation_id)),
+    ],
     [
       fields.request_id,
       request_id !== null && (

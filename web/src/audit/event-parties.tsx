@@ -2,7 +2,7 @@ import { Anchor, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
 import { CutText } from '../components/lists/cut-text';
-import { operationPermissions } from '../pages';
+import { operationPermissions } from '../operations/permissions';
 import { own } from '../own';
 import { rolePath } from '../roles/role-links';
 import { useMe } from '../session/use-me';
@@ -22,7 +22,7 @@ export function ActorText({ event, names }: { event: AuditEvent; names: Names })
   if (actor_type === 'key' && actor_id !== null) return <KeyLink id={actor_id} names={names} />;
   // Events of jobs have no address.
   return (
-    <Text inherit span>
+    <Text inherit span style={{ whiteSpace: 'nowrap' }}>
       {event.ip === null ? texts.service : texts.anonymous}
     </Text>
   );

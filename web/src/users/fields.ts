@@ -81,7 +81,7 @@ export const userFields = {
     file: true,
   },
   carrier_id: { en: 'Carrier', de: 'Carrier', column: 'sortable', file: true },
-  carrier_scope: { en: 'Carriers', de: 'Carrier', file: true },
+  carrier_scope: { en: 'Carriers', de: 'Beschränkt auf Carrier', file: true },
   roles: { en: 'Roles', de: 'Rollen', column: 'unsortable', file: true },
   status: { en: 'Status', de: 'Status', column: 'sortable', file: true },
   allowed_ips: { en: 'Allowed addresses', de: 'Erlaubte Adressen', file: true },

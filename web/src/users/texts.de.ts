@@ -23,7 +23,6 @@ export const usersTexts: typeof en = {
   none: 'keine',
   noValue: 'leer',
   allCarriers: 'alle Carrier',
-  facts: 'Details',
   copyId: 'Benutzer-ID kopieren',
   empty: {
     title: 'Noch keine Benutzer',
@@ -39,8 +38,8 @@ export const usersTexts: typeof en = {
     clear: 'Auswahl aufheben',
   },
   create: {
-    open: 'Neuer Benutzer',
-    title: 'Neuer Benutzer',
+    open: 'Benutzer anlegen',
+    title: 'Benutzer anlegen',
     optional: (label) => `${label} (optional)`,
     clearRoles: 'Alle Rollen entfernen',
     access: 'Erste Anmeldung',
@@ -50,18 +49,34 @@ export const usersTexts: typeof en = {
     passwordHint:
       'Sie übergeben das Passwort. Der Benutzer muss es bei der ersten Anmeldung ändern, innerhalb von 7 Tagen.',
     initialPassword: 'Erstpasswort',
+    newCarrier: 'Neuer Carrier: Er hat noch keine Benutzer.',
     submitInvite: 'Anlegen und einladen',
     submit: 'Benutzer anlegen',
     invited: (email) => `Eine Einladung an ${email} ist unterwegs.`,
     created: (name) => `${name} wurde angelegt.`,
   },
   tabs: {
+    overview: 'Übersicht',
     data: 'Daten',
     roles: 'Rollen',
     sessions: 'Sitzungen',
     factors: 'Zweite Faktoren',
     history: 'Verlauf',
     login: 'Anmeldung prüfen',
+  },
+  overview: {
+    account: 'Konto',
+    sessions: 'Aktive Sitzungen',
+    lastUsed: 'zuletzt verwendet',
+    noSessions: 'Nicht angemeldet',
+    factors: 'Zweite Faktoren',
+    noFactors: 'Keine',
+    mustEnroll: 'Muss bei der nächsten Anmeldung eingerichtet werden',
+    unconfirmed: (email) => `${email} ist noch nicht bestätigt`,
+    noRights: 'Ohne Rollen kann sich der Benutzer nur anmelden.',
+    more: (count) => `${count} weitere`,
+    actions: 'Aktionen dieses Benutzers',
+    edit: 'Bearbeiten',
   },
   edit: {
     person: 'Person',
@@ -77,18 +92,6 @@ export const usersTexts: typeof en = {
     secondFactorHint: 'Leer lassen, wenn die Rollen des Benutzers es bestimmen.',
     attributesHint: 'Eigene Daten als JSON-Objekt',
     attributesInvalid: 'muss ein JSON-Objekt sein, etwa {"tier": "gold"}',
-    save: 'Änderungen speichern',
-    discard: 'Verwerfen',
-    saved: 'Die Änderungen sind gespeichert.',
-  },
-  conflict: {
-    title: 'Jemand anderes hat diesen Benutzer geändert',
-    text: 'Ihre Änderungen sind noch nicht gespeichert. Wählen Sie, was gelten soll. Zuletzt gespeichert:',
-    mine: 'Ihr Stand',
-    theirs: 'Gespeicherter Stand',
-    others: 'Im gespeicherten Stand außerdem geändert',
-    save: 'Auswahl speichern',
-    keepTheirs: 'Gespeicherten Stand behalten',
   },
   roles: { label: 'Rollen', hint: 'Änderungen gelten ab der nächsten Anfrage des Benutzers.' },
   sessions: {
@@ -110,13 +113,11 @@ export const usersTexts: typeof en = {
     empty: 'Noch nichts aufgezeichnet',
     more: 'Ältere Einträge anzeigen',
     by: 'von',
-    bySelf: 'vom Benutzer selbst',
     byKey: 'über einen API-Schlüssel',
     bySystem: 'vom Dienst',
-    byAnonymous: 'ohne Anmeldung',
   },
   check: {
-    why: 'Warum kann sich dieser Benutzer nicht anmelden?',
+    details: 'Details anzeigen',
     blocked: 'Der Benutzer kann sich nicht anmelden',
     restricted: 'Der Benutzer kann sich anmelden, mit einer Einschränkung',
     fine: {
@@ -151,6 +152,8 @@ export const usersTexts: typeof en = {
     since: {
       deleted: 'Gelöscht',
       disabled: 'Deaktiviert',
+      locked: 'Gesperrt',
+      codes_locked: 'Gesperrt',
       invited: 'Eingeladen',
       invitation_expired: 'Abgelaufen',
       password_voided: 'Gesichert',
@@ -173,7 +176,7 @@ export const usersTexts: typeof en = {
         ({ failures = 0, unknown_addresses, addresses = [], ip }) =>
           `${failures} falsche Passwörter in Folge${ip === undefined ? '' : `, das letzte von ${ip}`}. ` +
           (unknown_addresses === true
-            ? 'Gesperrt für alle Adressen, von denen sich der Benutzer zuletzt nicht angemeldet hat. '
+            ? 'Gesperrt für alle Adressen, von denen sich der Benutzer in den letzten 30 Tagen nicht angemeldet hat. '
             : `Gesperrt für ${addresses.join(', ')}. `) +
           'Entsperren Sie das Konto, oder senden Sie einen Link für ein neues Passwort.',
         true,
@@ -207,7 +210,7 @@ export const usersTexts: typeof en = {
       address_not_allowed: cause(
         'Die letzte Anmeldung kam von einer nicht erlaubten Adresse',
         ({ ip = '', allowed_ips = [] }) =>
-          `Das Passwort war richtig. Die Anmeldung kam von ${ip}. Erlaubt: ${allowed_ips.join(', ')}. ` +
+          `Das Passwort war richtig, aber die Anmeldung kam von ${ip}. Erlaubt: ${allowed_ips.join(', ')}. ` +
           'Erlauben Sie die Adresse, wenn Sie ihr vertrauen.',
       ),
       address_blocked: cause(

@@ -23,7 +23,6 @@ export const usersTexts = {
   none: 'none',
   noValue: 'empty',
   allCarriers: 'all carriers',
-  facts: 'Details',
   copyId: 'Copy the user ID',
   empty: { title: 'No users yet', hint: 'Create the first user, or import users from a file.' },
   selection: {
@@ -36,8 +35,8 @@ export const usersTexts = {
     clear: 'Clear selection',
   },
   create: {
-    open: 'New user',
-    title: 'New user',
+    open: 'Create user',
+    title: 'Create user',
     optional: (label: string) => `${label} (optional)`,
     clearRoles: 'Remove all roles',
     access: 'First login',
@@ -46,18 +45,34 @@ export const usersTexts = {
     password: 'Set an initial password',
     passwordHint: 'You hand over the password. The user must change it at the first login, within 7 days.',
     initialPassword: 'Initial password',
+    newCarrier: 'New carrier: it has no users yet.',
     submitInvite: 'Create and invite',
     submit: 'Create user',
     invited: (email: string) => `An invitation is on its way to ${email}.`,
     created: (name: string) => `${name} was created.`,
   },
   tabs: {
+    overview: 'Overview',
     data: 'Data',
     roles: 'Roles',
     sessions: 'Sessions',
     factors: 'Second factors',
     history: 'History',
     login: 'Login check',
+  },
+  overview: {
+    account: 'Account',
+    sessions: 'Live sessions',
+    lastUsed: 'last used',
+    noSessions: 'Not logged in',
+    factors: 'Second factors',
+    noFactors: 'None',
+    mustEnroll: 'Must be set up at the next login',
+    unconfirmed: (email: string) => `${email} is not confirmed yet`,
+    noRights: 'Without roles, the user may do nothing but log in.',
+    more: (count: number) => `${count} more`,
+    actions: 'Actions by this user',
+    edit: 'Edit',
   },
   edit: {
     person: 'Person',
@@ -72,18 +87,6 @@ export const usersTexts = {
     secondFactorHint: 'Leave empty to follow the roles of the user.',
     attributesHint: 'Custom data as a JSON object',
     attributesInvalid: 'must be a JSON object, such as {"tier": "gold"}',
-    save: 'Save changes',
-    discard: 'Discard',
-    saved: 'The changes are saved.',
-  },
-  conflict: {
-    title: 'Someone else changed this user',
-    text: 'Your changes are not saved yet. Choose what to keep. The other version was saved',
-    mine: 'Your version',
-    theirs: 'Saved version',
-    others: 'Also changed in the saved version',
-    save: 'Save my choice',
-    keepTheirs: 'Keep the saved version',
   },
   roles: { label: 'Roles', hint: 'Changes take effect on the next request of the user.' },
   sessions: {
@@ -105,13 +108,11 @@ export const usersTexts = {
     empty: 'Nothing recorded yet',
     more: 'Show older entries',
     by: 'by',
-    bySelf: 'by the user',
     byKey: 'by an API key',
     bySystem: 'by the service',
-    byAnonymous: 'without a login',
   },
   check: {
-    why: 'Why can this user not log in?',
+    details: 'Show details',
     blocked: 'The user cannot log in',
     restricted: 'The user can log in, with a restriction',
     fine: {
@@ -131,17 +132,19 @@ export const usersTexts = {
     unblocked: (network: string) => `${network} is no longer blocked.`,
     mails: 'Last e-mails',
     noMails: 'No e-mail is waiting, and no mailed link is open.',
-    answer: (text: string) => `Answer of the mail server: ${text}`,
+    answer: (text: string) => `Response of the mail server: ${text}`,
     mailFailed: (text: string) => `The last e-mail was not delivered: ${text}`,
     refusals: 'Last rejected logins',
     noRefusals: 'No rejected logins are recorded.',
     despite: 'The user can still log in with a passkey.',
     bulk: 'in a bulk change',
     hiddenActor: 'a user whom you cannot see',
-    until: 'Ends',
+    until: 'Expires',
     since: {
       deleted: 'Deleted',
       disabled: 'Disabled',
+      locked: 'Locked',
+      codes_locked: 'Locked',
       invited: 'Invited',
       invitation_expired: 'Expired',
       password_voided: 'Secured',
@@ -158,7 +161,7 @@ export const usersTexts = {
         ({ failures = 0, unknown_addresses, addresses = [], ip }) =>
           `${failures} wrong passwords in a row${ip === undefined ? '' : `, the last from ${ip}`}. ` +
           (unknown_addresses === true
-            ? 'Locked for all addresses from which the user has not logged in lately. '
+            ? 'Locked for all addresses from which the user has not logged in within 30 days. '
             : `Locked for ${addresses.join(', ')}. `) +
           'Unlock the account, or send a link to set a new password.',
         true,
@@ -192,7 +195,8 @@ export const usersTexts = {
       address_not_allowed: cause(
         'The last login came from an address that is not allowed',
         ({ ip = '', allowed_ips = [] }) =>
-          `The password was right. It came from ${ip}. Allowed: ${allowed_ips.join(', ')}. Allow it if you trust it.`,
+          `The password was right, but the login came from ${ip}. Allowed: ${allowed_ips.join(', ')}. ` +
+          'Allow the address if you trust it.',
       ),
       address_blocked: cause(
         'An address of the user is blocked',

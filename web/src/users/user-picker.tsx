@@ -27,7 +27,7 @@ export function UserPicker({ label, keyLabel, onPick, hasShortcut = true }: User
   const [debounced] = useDebouncedValue(typed.trim(), searchAfterMs);
   useShortcuts(hasShortcut ? { '/': () => input.current?.focus() } : {});
   const q = debounced.length < searchMinLength ? undefined : debounced;
-  const { data, isFetching } = useQuery({
+  const { data, isFetching, isPlaceholderData } = useQuery({
     queryKey: ['users', 'pick', q, keyLabel],
     queryFn: async ({ signal }) => {
       const query = { per_page: shownMax, count: 'none' as const };
@@ -48,7 +48,8 @@ export function UserPicker({ label, keyLabel, onPick, hasShortcut = true }: User
   });
   const found = q === undefined ? [] : (data ?? []);
   const pick = (id: string | null) => {
-    if (id !== null) onPick(id);
+    if (id === null) return;
+    onPick(id);
     setTyped('');
   };
   return (
@@ -70,8 +71,10 @@ export function UserPicker({ label, keyLabel, onPick, hasShortcut = true }: User
       comboboxProps={{ width: 320, position: 'bottom-start' }}
       onChange={pick}
       onKeyDown={({ key, currentTarget }) => {
-        // Picks the first before an option is highlighted.
-        if (key === 'Enter' && !currentTarget.ariaActiveDescendantElement) pick(found[0]?.value ?? null);
+        // Picks the first of the current results, unless another option is highlighted.
+        const isCurrent = typed.trim() === debounced && !isPlaceholderData;
+        if (key === 'Enter' && isCurrent && !currentTarget.getAttribute('aria-activedescendant'))
+          pick(found[0]?.value ?? null);
       }}
     />
   );

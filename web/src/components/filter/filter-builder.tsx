@@ -17,6 +17,8 @@ interface FilterBuilderProps {
   params: ListParams<object>;
   /** parameters with their own controls, such as `q`; they get no pill */
   shownElsewhere?: readonly string[];
+  /** whether a text must be equal instead of contained by default, as before a bulk change */
+  isExact?: boolean;
   /** Called before the form of a condition opens, to load what it suggests. */
   onOpen?: () => void;
 }
@@ -25,7 +27,14 @@ interface FilterBuilderProps {
  * Adds, changes and removes the conditions of a list in the URL. Place it in a flex row: the
  * conditions wrap below the row.
  */
-export function FilterBuilder({ fields, names, params, shownElsewhere = [], onOpen }: FilterBuilderProps): ReactNode {
+export function FilterBuilder({
+  fields,
+  names,
+  params,
+  shownElsewhere = [],
+  isExact = false,
+  onOpen,
+}: FilterBuilderProps): ReactNode {
   const { filter: texts } = useShellTexts();
   const describe = useConditionText(fields, names);
   const button = useRef<HTMLButtonElement>(null);
@@ -83,6 +92,7 @@ export function FilterBuilder({ fields, names, params, shownElsewhere = [], onOp
                 fields={offered}
                 names={names}
                 initial={edited === 'new' ? undefined : edited}
+                isExact={isExact}
                 onApply={apply}
               />
             </Suspense>

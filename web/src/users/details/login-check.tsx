@@ -1,9 +1,9 @@
-import { Anchor, Badge, Group, Paper, Stack, Text, ThemeIcon, Title } from '@mantine/core';
+import { Badge, Group, Paper, Stack, Text, ThemeIcon, Title } from '@mantine/core';
 import { IconAlertTriangle, IconCircleCheck, IconInfoCircle } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
-import { Link } from 'react-router';
 import type { Schema } from '../../api/client';
 import { useFailureReason } from '../../audit/use-event-name';
+import { AddressLink } from '../../components/address-link';
 import { PageSkeleton } from '../../components/page';
 import { ProblemAlert } from '../../components/problem-alert';
 import { TimeText } from '../../components/time-text';
@@ -14,10 +14,14 @@ import { useLanguage, useTexts } from '../../texts/language';
 import { usersTexts as de } from '../texts.de';
 import { usersTexts as en } from '../texts.en';
 import classes from '../users.module.css';
+import type { UserAction } from '../use-user-actions';
 import type { User } from '../user';
 import { CauseFacts, useCauseTexts } from './login-cause';
 import { type Cause, failedMailOf, useLoginCheck, type UserMail } from './login-data';
 import { Remedies } from './login-remedies';
+
+/** What else helps the user against a cause. */
+const extras: Partial<Record<Cause['code'], UserAction[]>> = { locked: ['resetMail'], codes_locked: ['resetFactors'] };
 
 /** Explains why a user cannot log in. Shows the last mails and the last rejected logins. */
 export function LoginCheck({ user }: { user: User }): ReactNode {
@@ -76,7 +80,7 @@ function CauseCard({ user, cause, mailFailed }: { user: User; cause: Cause; mail
     <Card {...look} title={title}>
       <Text size="sm">{text}</Text>
       <CauseFacts cause={cause} />
-      <Remedies user={user} cause={cause} mailFailed={mailFailed} />
+      <Remedies user={user} cause={cause} extra={extras[cause.code] ?? []} mailFailed={mailFailed} />
     </Card>
   );
 }
@@ -156,9 +160,7 @@ function RefusalItem({ refusal: { occurred_at, reason, ip } }: { refusal: Schema
         <Text size="sm" c="dimmed" component="div">
           {ip !== null && (
             <>
-              <Anchor component={Link} to={`/audit?${new URLSearchParams({ ip })}`} inherit underline="always">
-                {ip}
-              </Anchor>
+              <AddressLink ip={ip} isInText />
               {' · '}
             </>
           )}

@@ -20,7 +20,7 @@ export function LoginNotice({ user, onShow }: { user: User; onShow: () => void }
   return (
     <Alert color="orange" variant="light" mb="md" p="xs" icon={<IconAlertTriangle aria-hidden />}>
       <Group justify="space-between" gap="xs">
-        <Stack gap={2} flex="1 1 16rem">
+        <Stack gap={2} flex="1 1 11rem" miw={0}>
           <Text size="sm" fw={500}>
             {textsOf(cause).title}
           </Text>
@@ -30,7 +30,7 @@ export function LoginNotice({ user, onShow }: { user: User; onShow: () => void }
         <Group gap="xs">
           <Remedies user={user} cause={cause} mailFailed={failed !== undefined} />
           <Button size="xs" variant="default" onClick={onShow}>
-            {texts.why}
+            {texts.details}
           </Button>
         </Group>
       </Group>
