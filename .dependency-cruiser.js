@@ -11,7 +11,7 @@ const LAYERS = [
   ['platform/database', 'access'],
   ['audit', 'platform/jobs', 'platform/mail', 'http/idempotency', 'access/rate-limits'],
   ['access/roles', 'access/api-keys', 'users/operations', 'auth/passwords'],
-  ['auth/sessions', 'users/mails'],
+  ['auth/sessions', 'users/mails', 'access/address-blocks'],
   ['users users/changes'],
   ['auth auth/login auth/second-factors auth/tokens auth/user-security', 'auth/signing-keys'],
   ['webhooks'],

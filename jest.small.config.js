@@ -4,5 +4,5 @@ module.exports = {
   globalSetup: undefined,
   globalTeardown: undefined,
   setupFilesAfterEnv: [],
-  roots: ['src'],
+  roots: ['src', 'web/src'],
 };

@@ -12,6 +12,7 @@ import { DatabaseModule } from './platform/database/database.module';
 import { EventsModule } from './audit/events.module';
 import { HealthModule } from './health/health.module';
 import { JobsModule } from './platform/jobs/jobs.module';
+import { AddressBlocksModule } from './access/address-blocks/address-blocks.module';
 import { ApiKeysModule } from './access/api-keys/api-keys.module';
 import { MailModule } from './platform/mail/mail.module';
 import { MetricsModule } from './platform/metrics/metrics.module';
@@ -47,6 +48,7 @@ export class AppModule {
         RolesModule,
         SessionsModule,
         ApiKeysModule,
+        AddressBlocksModule,
         OperationsModule,
         UsersBulkModule,
         UsersTransferModule,

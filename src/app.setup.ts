@@ -105,7 +105,7 @@ export async function createApp(config: Config, limits: Partial<BodyLimits> = {}
     });
   // Browsers read the origins of passkeys from the root of the host only.
   app.setGlobalPrefix(config.BASE_PATH, { exclude: ['.well-known/webauthn'] });
-  if (config.CONSOLE) await setupConsole(app, config.BASE_PATH);
+  if (config.CONSOLE) await setupConsole(app, config);
   // Routes that exist before the plugin of the console is loaded would not get the problem filter.
   setupDocs(app, config.BASE_PATH);
   if (config.METRICS_TOKEN !== undefined)

@@ -102,6 +102,26 @@ export const operations = {
      */
     delete: ['DELETE', '/auth/key/{key_id}', {}],
   },
+  addressBlocks: {
+    /**
+     * Block a network.
+     * `POST /address-block/create`.
+     * Permission: address_block:manage.
+     */
+    create: ['POST', '/address-block/create', { body: 'json' }],
+    /**
+     * List address blocks.
+     * `GET /address-block/list`.
+     * Permission: address_block:manage.
+     */
+    list: ['GET', '/address-block/list', { query: true, paged: true }],
+    /**
+     * Remove an address block.
+     * `DELETE /address-block/{address_block_id}`.
+     * Permission: address_block:manage.
+     */
+    delete: ['DELETE', '/address-block/{address_block_id}', {}],
+  },
   operations: {
     /**
      * List operations.
@@ -232,6 +252,12 @@ export const operations = {
      */
     removeFactor: ['DELETE', '/user/{user_id}/factor/{factor_id}', {}],
     /**
+     * Check why a user cannot log in.
+     * `GET /user/{user_id}/login-check`.
+     * Permission: user:read.
+     */
+    loginCheck: ['GET', '/user/{user_id}/login-check', {}],
+    /**
      * Unlock a user.
      * `POST /user/{user_id}/unlock`.
      * Permission: user:update.
@@ -355,6 +381,12 @@ export const operations = {
      * Permission: any login.
      */
     changeEmail: ['POST', '/auth/email', { body: 'json' }],
+    /**
+     * Cancel your new e-mail address.
+     * `DELETE /auth/email`.
+     * Permission: any login.
+     */
+    email: ['DELETE', '/auth/email', {}],
     /**
      * Check a link to confirm an address.
      * `GET /auth/email/{token}`.
@@ -505,6 +537,12 @@ export const operations = {
      * Permission: user:read.
      */
     overview: ['GET', '/stats/overview', {}],
+    /**
+     * Get the attacks of the last 24 hours.
+     * `GET /stats/attacks`.
+     * Permission: audit:read.
+     */
+    attacks: ['GET', '/stats/attacks', {}],
   },
   health: {
     /**
@@ -541,6 +579,9 @@ export type ErrorCode =
   | 'access.denied'
   | 'access.grant_exceeds_own'
   | 'access.protected_user'
+  | 'address_block.not_found'
+  | 'address_block.own_address'
+  | 'address_block.too_many'
   | 'auth.challenge_invalid'
   | 'auth.cross_origin'
   | 'auth.invalid_credentials'

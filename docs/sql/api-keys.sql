@@ -43,6 +43,16 @@ where key_id in (
   for no key update skip locked
 );
 
+-- hasPortalWithin('203.0.113.0/24')
+select exists (
+  select
+  from keys
+  where (keys.revoked_at is null and keys.suspended_at is null and keys.expires_at > now())
+    and keys.permissions && '{login:forward,*}'
+    and keys.last_used_at > now() - interval '1 day'
+    and keys.last_used_ip <<= $1::inet
+) as found;
+
 -- insert({ key_id: other_id, name: 'billing', token_hash: hash, permissions: [ 'user:read' ], us...
 insert into keys (
   key_id, name, token_hash, permissions, user_type, carrier_id, carrier_scope, created_by, expires_at

@@ -160,3 +160,16 @@ where account = $1::text
     ) then $4::text
     else ''
   end;
+
+-- listLocks(user_id)
+select
+  account <> $1::text as of_codes,
+  address, settled.failures, settled.locked_until,
+  settled.locked_until = timestamptz '9999-12-31 23:59:59.999Z' as permanent
+from login_attempts counter, lateral (
+  <as in begin>
+) settled
+where account in ($11::text, $12::text)
+  and settled.locked_until > settled.moment
+order by address
+limit 100;

@@ -27,7 +27,7 @@ select
     or users.roles && array(select roles.name from roles where roles.second_factor_required_from <= now())
   )) as must_enroll_second_factor,
   case
-    when users.status <> 'invited' and (credentials.expires_at is null or credentials.expires_at > now())
+    when users.status <> 'invited' and not coalesce(credentials.expires_at <= now(), false)
     then credentials.password_hash
   end as password_hash,
   users.status <> 'active' as rejected,

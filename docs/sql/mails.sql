@@ -82,6 +82,17 @@ from page
 order by sort_value desc, page.mail_id desc
 limit $7;
 
+-- listOf(user_id, 10)
+select
+  mails.mail_id, mails.kind, mails.state, mails.user_id, mails.name, mails.carrier_id, mails.recipient,
+  mails.attempts, mails.last_error, mails.failing, mails.created_at, mails.next_attempt_at
+from (
+  <as in find>
+) mails
+where mails.user_id = $3::uuid
+order by mails.created_at desc, mails.mail_id desc
+limit $4::integer;
+
 -- countByState()
 select case jobs.state when 'running' then 'sending' else jobs.state end as state, count(*)::integer as count
 from (
@@ -95,3 +106,26 @@ from (
   <as in find>
 ) mails
 where mails.failing;
+
+-- listLinks([ user_id ])
+select
+  users.user_id, users.email,
+  case
+    when users.status = 'active' then 'voided'
+    else case
+      when link.user_id is null then 'none'
+      when link.expires_at is null then 'unsent'
+      when link.expires_at > now() then 'valid'
+      else 'expired'
+    end
+  end as state
+from users
+left join credentials on credentials.user_id = users.user_id
+left join one_time_tokens link on link.user_id = users.user_id and link.purpose = 'invite'
+where users.user_id = any($1::uuid[])
+  and users.deleted_at is null
+  and case users.status
+    when 'active' then credentials.user_id is not null and credentials.password_hash is null
+    else users.status = 'invited'
+  end
+order by users.user_id;

@@ -77,8 +77,13 @@ set
   progressed_at = case when $9::integer = 0 then now() else clock_timestamp() end,
   finished_at = clock_timestamp(),
   undo_until = case
-    when $10::integer > 0 and kind in ('change', 'delete')
-    and coalesce(request -> 'change' not in ('{"reset_second_factors": true}', '{"secure": true}'), true)
+    when $10::integer > 0 and kind <> 'undo'
+    and coalesce(
+      request -> 'change' not in (
+        '{"reset_second_factors": true}', '{"secure": true}', '{"invite": true}'
+      ),
+      true
+    )
     then now() + make_interval(days => $11::integer)
   end
 where operation_id = $12::uuid
@@ -132,8 +137,10 @@ set
   started_at = coalesce(started_at, now()),
   finished_at = clock_timestamp(),
   undo_until = case
-    when changed > 0 and kind in ('change', 'delete')
-    and coalesce(request -> 'change' not in ('{"reset_second_factors": true}', '{"secure": true}'), true)
+    when changed > 0 and kind <> 'undo'
+    and coalesce(
+      <as in complete>
+    )
     then now() + make_interval(days => $3::integer)
   end
 where operation_id = $4::uuid

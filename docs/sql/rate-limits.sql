@@ -17,7 +17,7 @@ set hits = case when counter.ends_at > now() then counter.hits else 0 end + excl
 where counter.ends_at <= now() or counter.hits < $3::integer
 returning key;
 
--- find(hash)
-select hits, greatest(1, ceil(extract(epoch from ends_at - now())))::integer as seconds_left
+-- find([ hash ])
+select key, hits, greatest(1, ceil(extract(epoch from ends_at - now())))::integer as seconds_left
 from rate_limits
-where key = $1::bytea and ends_at > now();
+where key = any($1::bytea[]) and ends_at > now();

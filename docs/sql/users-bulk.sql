@@ -33,14 +33,14 @@ with
     select target_id as user_id
     from events
     where operation_id = $1::uuid
-      and event_type in ('user.changed', 'user.deleted')
+      and event_type in ('user.created', 'user.changed', 'user.deleted')
       and events.occurred_at >= $2::timestamptz
       and events.occurred_at <= $3::timestamptz
     except
     select target_id
     from events
     where operation_id = any($4::uuid[])
-      and event_type in ('user.changed', 'user.restored')
+      and event_type in ('user.changed', 'user.deleted', 'user.restored')
       and events.occurred_at >= $5::timestamptz
   ),
   fixed as materialized (

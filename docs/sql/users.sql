@@ -219,7 +219,8 @@ left join user_seen on user_seen.user_id = users.user_id;
 -- preview(limited, { action: { kind: 'change', change: { status: 'disabled', roles_add: [ 'dispa...
 with
   -- found: the users, each with the rule that forbids the action, and whether the action would
-  -- change the fields or remove the second factors of the user.
+  -- change the fields of the user, or act on the user without a change: remove the second factors
+  -- or mail an invitation.
   found as materialized (
     select
       users.user_id, users.carrier_id,
@@ -244,7 +245,7 @@ with
       end as refusal,
       (users.status is distinct from users.after_status
         or users.roles is distinct from users.after_roles) as differs,
-      false as resets, false as has_factors, false as has_keys,
+      false as acts, false as has_factors, false as has_keys,
       ((
         users.user_type = 'system'
         and users.status = 'active'
@@ -314,7 +315,7 @@ with
   )
 select
   (select count(*)::integer from judged) as matched,
-  (select count(*)::integer from judged where verdict is null and not (differs or resets)) as unchanged,
+  (select count(*)::integer from judged where verdict is null and not (differs or acts)) as unchanged,
   0 as with_factors, 0 as with_keys,
   (
     select coalesce(jsonb_object_agg(reason, count), '{}')
@@ -324,7 +325,7 @@ select
     select coalesce(jsonb_agg(jsonb_strip_nulls(to_jsonb(first_skipped)) order by user_id), '[]')
     from (select * from skipped order by user_id limit $14::integer) first_skipped
   ) as skipped,
-  (select count(*)::integer from judged where verdict is null and (differs or resets)) as would_change,
+  (select count(*)::integer from judged where verdict is null and (differs or acts)) as would_change,
   (select coalesce(sum(uuid_hash_extended(
     user_id, hashtextextended($15::text, $16::bigint)
   )), 0)::text || '.' || coalesce(sum(uuid_hash_extended(
@@ -334,7 +335,7 @@ select
   array(
     select user_id
     from judged
-    where verdict is null and (differs or resets)
+    where verdict is null and (differs or acts)
     order by user_id
     limit $19::integer
   ) as sample_ids;
@@ -342,7 +343,8 @@ select
 -- apply(limited, { action: { kind: 'change', change: { email: 'new@example.com', phone: null }, ...
 with
   -- found: the users, each with the rule that forbids the action, and whether the action would
-  -- change the fields or remove the second factors of the user.
+  -- change the fields of the user, or act on the user without a change: remove the second factors
+  -- or mail an invitation.
   found as materialized (
     select
       users.user_id, users.carrier_id,
@@ -367,7 +369,7 @@ with
       (users.phone is distinct from users.after_phone
         or users.email is distinct from users.after_email
         or users.email_pending is distinct from users.after_email_pending) as differs,
-      false as resets, false as has_factors, false as has_keys,
+      false as acts, false as has_factors, false as has_keys,
       ((
         <as in preview>
       ) and not (
@@ -435,7 +437,7 @@ with
       (false) as shut_out,
       (false) as was_out
   ),
-  -- recorded: one event for each changed user.
+  -- recorded: one event for each changed or invited user.
   recorded as (
     insert into events (
       event_type, actor_id, actor_type, target_type, operation_id, session_id, ip, request_id,
@@ -457,7 +459,7 @@ with
   )
 select
   (select count(*)::integer from judged) as matched,
-  (select count(*)::integer from judged where verdict is null and not (differs or resets)) as unchanged,
+  (select count(*)::integer from judged where verdict is null and not (differs or acts)) as unchanged,
   0 as with_factors, 0 as with_keys,
   (
     select coalesce(jsonb_object_agg(reason, count), '{}')
@@ -470,9 +472,14 @@ select
   array(
     select id from changed
     union
-    select user_id from judged where verdict is null and resets
+    select user_id from judged where verdict is null and acts
   ) as changed_ids,
-  array(select user_id from judged where verdict is null and resets order by user_id) as reset_ids,
+  array(
+    select user_id
+    from judged
+    where verdict is null and acts and $24::boolean
+    order by user_id
+  ) as reset_ids,
   array(select id from changed where shut_out) as shut_out_ids,
   array(select id from changed where was_out and not shut_out order by id) as let_in_ids,
   (select changes from changed limit 1) as changes;
@@ -480,7 +487,8 @@ select
 -- apply(administrator, { action: { kind: 'delete' }, grants: grants }, [ user_id ], eventBase)
 with
   -- found: the users, each with the rule that forbids the action, and whether the action would
-  -- change the fields or remove the second factors of the user.
+  -- change the fields of the user, or act on the user without a change: remove the second factors
+  -- or mail an invitation.
   found as materialized (
     select
       users.user_id, users.carrier_id,
@@ -491,7 +499,7 @@ with
         then array['access.protected_user']
       end as refusal,
       (users.deleted_at is distinct from users.after_deleted_at) as differs,
-      false as resets, false as has_factors, false as has_keys,
+      false as acts, false as has_factors, false as has_keys,
       ((
         <as in preview>
       ) and not (
@@ -537,7 +545,7 @@ with
       (users.deleted_at is not null) as shut_out,
       (judged.before_deleted_at is not null) as was_out
   ),
-  -- recorded: one event for each changed user.
+  -- recorded: one event for each changed or invited user.
   recorded as (
     <as in apply>
   ),
@@ -551,7 +559,8 @@ select
 -- apply(administrator, { action: { kind: 'undo', operation_id: operation_id, times: times, resto...
 with
   -- found: the users, each with the rule that forbids the action, and whether the action would
-  -- change the fields or remove the second factors of the user.
+  -- change the fields of the user, or act on the user without a change: remove the second factors
+  -- or mail an invitation.
   found as materialized (
     select
       users.user_id, users.carrier_id,
@@ -628,7 +637,7 @@ with
         or users.must_change_password is distinct from users.after_must_change_password
         or users.second_factor_required_from is distinct from users.after_second_factor_required_from
         or users.deleted_at is distinct from users.after_deleted_at) as differs,
-      false as resets, false as has_factors, false as has_keys,
+      false as acts, false as has_factors, false as has_keys,
       ((
         <as in preview>
       ) and not (
@@ -732,7 +741,7 @@ with
       (users.status = 'disabled' or users.deleted_at is not null) as shut_out,
       (judged.before_status = 'disabled' or judged.before_deleted_at is not null) as was_out
   ),
-  -- recorded: one event for each changed user.
+  -- recorded: one event for each changed or invited user.
   recorded as (
     <as in apply>
   ),

@@ -35,6 +35,8 @@ export interface AccessRule {
   wholeLogin?: boolean;
   /** accepts the API key of a portal that forwards the request */
   portal?: boolean;
+  /** rejects blocked addresses: the route logs in or resets a password */
+  blockable?: boolean;
   /**
    * rate limit per address; by default `requests` on public routes and no limit on other routes.
    * `failures`: the handler counts failed token checks
@@ -70,7 +72,7 @@ export function admitsKey(
  */
 export function Allow(
   permission?: Permission,
-  options: Omit<AccessRule, 'login' | 'permission' | 'portal'> = {},
+  options: Omit<AccessRule, 'login' | 'permission' | 'portal' | 'blockable'> = {},
 ): MethodDecorator {
   const rule: AccessRule = { login: 'required', permission, ...options };
   return applyDecorators(
@@ -88,7 +90,8 @@ export function Allow(
 
 /** Makes a route public, and with `portal` open to portals. A test lists all public routes. */
 export function Public(limit: NonNullable<AccessRule['limit']> = 'requests', portal = false): MethodDecorator {
-  const rule: AccessRule = { login: null, limit, portal };
+  // Portals forward logins, resets and token checks. A token check needs a valid token.
+  const rule: AccessRule = { login: null, limit, portal, blockable: portal && limit !== 'failures' };
   // A token check reads the token from the same headers, and works without one.
   const tokens = limit === 'failures' ? [ApiSecurity({}), ApiBearerAuth('bearer'), ApiSecurity('x-auth-token')] : [];
   if (portal) tokens.push(ApiHeaders(portalHeaders));

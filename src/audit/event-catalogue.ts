@@ -123,6 +123,11 @@ export const eventCatalogue = {
     impersonal: ['name', 'previous_until', 'expires_at'],
   },
   'key.revoked': { meaning: 'An API key was revoked.', impersonal: ['name'] },
+  'address_block.created': {
+    meaning: 'A network was blocked from logging in and resetting passwords.',
+    impersonal: ['network', 'reason', 'expires_at'],
+  },
+  'address_block.removed': { meaning: 'The block of a network was removed.', impersonal: ['network', 'reason'] },
   'webhook.created': { meaning: 'A webhook was created.', ...webhookFields },
   'webhook.changed': { meaning: 'The settings of a webhook changed.', ...webhookFields },
   'webhook.deleted': { meaning: 'A webhook was deleted.', impersonal: ['url'] },
@@ -141,7 +146,8 @@ export const eventCatalogue = {
 export type EventType = keyof typeof eventCatalogue;
 
 /** Kind of the target of an event. */
-export type TargetType = 'user' | 'session' | 'login' | 'operation' | 'role' | 'key' | 'webhook' | 'signing_key';
+export type TargetType =
+  'user' | 'session' | 'login' | 'operation' | 'role' | 'key' | 'address_block' | 'webhook' | 'signing_key';
 
 /** Value of a field before and after a change. */
 export interface Change {

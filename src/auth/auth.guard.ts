@@ -12,6 +12,7 @@ import { includesOwn } from '../access/token-grant';
 import { AppError, invalid } from '../http/errors/app-error';
 import { clientAddress } from '../platform/ip';
 import { parseBody } from '../http/bodies/body-parsers';
+import { BlockedAddresses } from '../access/address-blocks/blocked-addresses';
 import { ApiKeysService } from '../access/api-keys/api-keys.service';
 import {
   accessTokenFrom,
@@ -33,6 +34,7 @@ export class AuthGuard extends PassportAuthGuard('jwt') implements CanActivate {
     private readonly limits: AddressLimitsService,
     private readonly tokens: VerifiedTokens,
     private readonly apiKeys: ApiKeysService,
+    private readonly blocked: BlockedAddresses,
   ) {
     super();
   }
@@ -64,6 +66,17 @@ export class AuthGuard extends PassportAuthGuard('jwt') implements CanActivate {
   }
 
   private admitPublic(rule: AccessRule, request: FastifyRequest): boolean | Promise<boolean> {
+    return rule.blockable === true ? this.admitUnblocked(rule, request) : this.countPublic(rule, request);
+  }
+
+  /** Rejects blocked addresses before a login costs anything. Portals themselves always pass. */
+  private async admitUnblocked(rule: AccessRule, request: FastifyRequest): Promise<boolean> {
+    const ip = request.portal?.ip ?? clientAddress(request.ip);
+    if (ip !== null) await this.blocked.assertOpen(ip);
+    return this.countPublic(rule, request);
+  }
+
+  private countPublic(rule: AccessRule, request: FastifyRequest): boolean | Promise<boolean> {
     if (rule.limit === 'login') return this.limits.countLogin(request).then(() => true);
     if (rule.limit === 'requests') return this.limits.countRequest(request).then(() => true);
     return true;

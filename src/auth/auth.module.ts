@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { JwtModule } from '@nestjs/jwt';
 import { PassportModule } from '@nestjs/passport';
+import { AddressBlocksModule } from '../access/address-blocks/address-blocks.module';
 import { ApiKeysModule } from '../access/api-keys/api-keys.module';
 import { RateLimitsModule } from '../access/rate-limits/rate-limits.module';
 import { RolesModule } from '../access/roles/roles.module';
@@ -54,6 +55,8 @@ import { RefreshService } from './tokens/refresh.service';
 import { RememberedActorsService } from './tokens/remembered-actors.service';
 import { VerifiedTokens } from './tokens/verified-tokens';
 import { VerifyController } from './tokens/verify.controller';
+import { LoginCheckRepository } from './user-security/login-check.repository';
+import { LoginCheckService } from './user-security/login-check.service';
 import { UserAccountController } from './user-security/user-account.controller';
 import { UserAccountService } from './user-security/user-account.service';
 
@@ -62,6 +65,7 @@ import { UserAccountService } from './user-security/user-account.service';
   imports: [
     JwtModule.register({}),
     PassportModule,
+    AddressBlocksModule,
     ApiKeysModule,
     CredentialsModule,
     EventsModule,
@@ -107,6 +111,8 @@ import { UserAccountService } from './user-security/user-account.service';
     LiveLoginsRepository,
     LiveLoginsService,
     LoginChallengesRepository,
+    LoginCheckRepository,
+    LoginCheckService,
     LoginCompletionService,
     LoginsRepository,
     LoginsService,

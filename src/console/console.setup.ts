@@ -3,12 +3,14 @@ import { join } from 'node:path';
 import fastifyStatic from '@fastify/static';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { escapeExpression } from 'handlebars';
 import { AppError } from '../http/errors/app-error';
+import type { Config } from '../platform/config/config';
 import { projectPath } from '../platform/project';
 import { mintToken } from '../platform/random';
 
 /** Placeholders in `web/index.html`, which the service replaces. */
-const baseMark = '<!--base-->';
+const headMark = '<!--head-->';
 const nonceMark = '{{nonce}}';
 // Stops at the next dot, because many dots would otherwise take quadratic time.
 const fileExtension = /\.[^/.]*$/;
@@ -40,14 +42,14 @@ function consolePolicy(nonce: string): string {
  * other files return 404.
  * Logs a warning and serves nothing if the console is not built.
  */
-export async function setupConsole(app: NestFastifyApplication, basePath: string): Promise<void> {
+export async function setupConsole(app: NestFastifyApplication, config: Config): Promise<void> {
   const fastify = app.getHttpAdapter().getInstance();
   const folder = projectPath('dist/console');
   if (!existsSync(join(folder, 'index.html'))) {
     fastify.log.warn('The console is not built: run `npm run build`');
     return;
   }
-  const root = `${basePath}/console`;
+  const root = `${config.BASE_PATH}/console`;
   await app.register(fastifyStatic, {
     root: join(folder, 'assets'),
     prefix: `${root}/assets/`,
@@ -60,9 +62,8 @@ export async function setupConsole(app: NestFastifyApplication, basePath: string
     maxAge: '1y',
     preCompressed: true,
   });
-  const [beforeNonce = '', afterNonce = ''] = readFileSync(join(folder, 'index.html'), 'utf8')
-    .replace(baseMark, `<base href="${root}/" />`)
-    .split(nonceMark);
+  const [start = '', afterNonce = ''] = readFileSync(join(folder, 'index.html'), 'utf8').split(nonceMark);
+  const beforeNonce = start.replace(headMark, () => headOf(root, config));
   const page = (request: FastifyRequest, reply: FastifyReply): string => {
     const path = request.url.replace(/\?.*/s, '');
     // Names of roles may contain dots.
@@ -79,4 +80,16 @@ export async function setupConsole(app: NestFastifyApplication, basePath: string
     return `${beforeNonce}${nonce}${afterNonce}`;
   };
   for (const path of [root, `${root}/`, `${root}/*`]) fastify.get(path, { exposeHeadRoute: true }, page);
+}
+
+/** Returns the part of the page that depends on the installation. The console reads it at once. */
+function headOf(root: string, { PRODUCT_NAME, ENVIRONMENT_NAME, ENVIRONMENT_COLOR }: Config): string {
+  const product = escapeExpression(PRODUCT_NAME);
+  const environment = escapeExpression(ENVIRONMENT_NAME ?? '');
+  return [
+    `<base href="${root}/" />`,
+    `<title>${product}</title>`,
+    `<meta name="product" content="${product}" />`,
+    `<meta name="environment" content="${environment}" data-color="${ENVIRONMENT_COLOR}" />`,
+  ].join('\n    ');
 }

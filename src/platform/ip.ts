@@ -1,5 +1,5 @@
 import { isIPv4, isIPv6 } from 'node:net';
-import { IPv6 } from 'ipaddr.js';
+import { IPv4, IPv6 } from 'ipaddr.js';
 import { addressForm } from './text-forms';
 
 /** Returns whether a text is an IP address, or one with a prefix length such as 10.0.0.0/8. */
@@ -29,6 +29,23 @@ export function addressKey(ip?: string): string {
   if (!isIPv6(address)) return address;
   const network = parseIPv6(address).parts.slice(0, 4);
   return `${network.map((group) => group.toString(16)).join(':')}::/64`;
+}
+
+/** The first bits of IPv4-mapped IPv6 addresses, ::ffff:0:0/96. */
+const mappedBits = '0'.repeat(80) + '1'.repeat(16);
+
+/**
+ * Returns the prefix of an address or CIDR as text: `4` or `6`, and its bits. A network contains
+ * exactly the addresses and networks whose prefix begins with its own. IPv4-mapped addresses are
+ * IPv4 addresses.
+ */
+export function prefixOf(network: string): string {
+  const [address = '', length] = network.split('/');
+  const octets = (isIPv4(address) ? IPv4.parse(address) : parseIPv6(address)).toByteArray();
+  const all = octets.map((octet) => octet.toString(2).padStart(8, '0')).join('');
+  const bits = length === undefined ? all : all.slice(0, Number(length));
+  if (isIPv4(address)) return `4${bits}`;
+  return bits.startsWith(mappedBits) ? `4${bits.slice(mappedBits.length)}` : `6${bits}`;
 }
 
 /**

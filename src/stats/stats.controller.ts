@@ -5,6 +5,8 @@ import { Allow } from '../access/allow.decorator';
 import { CurrentActor } from '../access/caller.decorator';
 import { LongWork } from '../access/long-work.decorator';
 import { Endpoint } from '../http/endpoint.decorator';
+import { AttacksResponse } from './attacks.dto';
+import { type Attacks, AttacksService } from './attacks.service';
 import { type Overview, StatsService } from './stats.service';
 import { OverviewResponse } from './stats.dto';
 
@@ -12,7 +14,10 @@ import { OverviewResponse } from './stats.dto';
 @ApiTags('Statistics')
 @Controller('stats')
 export class StatsController {
-  constructor(private readonly stats: StatsService) {}
+  constructor(
+    private readonly stats: StatsService,
+    private readonly attacks: AttacksService,
+  ) {}
 
   /** Get the overview */
   @Get('overview')
@@ -24,11 +29,28 @@ export class StatsController {
       'operations and what needs attention, within the carriers of the caller. ' +
       'A job counts users, sessions, logins and failed mails every minute, or less often if a count takes longer ' +
       'than 600 ms. `as_of` is the time of the last count, and `age_seconds` its age. ' +
-      'Expiring API keys require `key:manage`, mails `mail:manage`, and webhooks `webhook:manage`. `health` is for ' +
-      'System Users without a carrier scope, and at most a minute old.',
+      'Expiring API keys require `key:manage`, mails `mail:manage`, webhooks `webhook:manage`, and an attack ' +
+      '`audit:read`: more rejected logins in the last hour than 30 and than three times the usual number. `health` ' +
+      'is for System Users without a carrier scope, and at most a minute old.',
     answer: { status: 200, type: OverviewResponse, description: 'The figures' },
   })
   getOverview(@CurrentActor() actor: Actor): Promise<Overview> {
     return this.stats.get(actor);
+  }
+
+  /** Get the attacks of the last 24 hours */
+  @Get('attacks')
+  @Allow('audit:read')
+  @LongWork()
+  @Endpoint({
+    description:
+      'Counts the rejected logins (`login.failed`) of the last 24 hours, at most the last 200,000, by network and by ' +
+      'user. The result is at most 10 seconds old. Callers with a scope get only the rejected logins of users within ' +
+      'the scope, and no blocks. ' +
+      'A login with an unknown name belongs to no user, so only callers without a scope see it.',
+    answer: { status: 200, type: AttacksResponse, description: 'Networks and users, and the rate of rejected logins' },
+  })
+  getAttacks(@CurrentActor() actor: Actor): Promise<Attacks> {
+    return this.attacks.get(actor);
   }
 }

@@ -9,6 +9,7 @@ const attentionKinds = namedEnum('AttentionKind', [
   'users_must_enroll',
   'api_keys_expiring',
   'mails_failed',
+  'attack',
   'mails_failing',
   'webhooks_disabled',
   'webhooks_failing',
@@ -38,7 +39,7 @@ export class LoginHourResponse {
 export class AttentionResponse {
   /** kind of the items */
   @ApiProperty({ enum: attentionKinds }) kind!: (typeof attentionKinds)[number];
-  /** number of users, API keys, mails or webhooks */
+  /** number of users, API keys, mails, webhooks or rejected logins */
   count!: number;
   /** path of the list that shows the items @example /user/list */
   list!: string;

@@ -1,5 +1,7 @@
 import { Module } from '@nestjs/common';
 import { JobsModule } from '../platform/jobs/jobs.module';
+import { AttacksRepository } from './attacks.repository';
+import { AttacksService } from './attacks.service';
 import { ServiceHealthRepository } from './service-health.repository';
 import { ServiceHealthService } from './service-health.service';
 import { StatsRepository } from './stats.repository';
@@ -10,6 +12,13 @@ import { StatsController } from './stats.controller';
 @Module({
   imports: [JobsModule],
   controllers: [StatsController],
-  providers: [StatsService, StatsRepository, ServiceHealthService, ServiceHealthRepository],
+  providers: [
+    AttacksService,
+    AttacksRepository,
+    StatsService,
+    StatsRepository,
+    ServiceHealthService,
+    ServiceHealthRepository,
+  ],
 })
 export class StatsModule {}

@@ -111,9 +111,10 @@ export class StatsRepository {
   }
 
   /**
-   * Counts the logins of the hours that may have changed since the last refresh, and removes old
-   * hours. Counts each hour as a whole, so that a repeated refresh counts no login twice. An hour
-   * is counted for five more minutes, because an event is visible only after its commit.
+   * Counts the logins of the hours that may have changed since the last refresh, and removes hours
+   * that are older than 8 days. Counts each hour as a whole, so that a repeated refresh counts no
+   * login twice. An hour is counted for five more minutes, because an event is visible only after
+   * its commit.
    */
   async refreshLogins(): Promise<void> {
     await this.database.run(sql`
@@ -126,7 +127,7 @@ export class StatsRepository {
       ),
       removed as (
         delete from login_counts
-        where hour < now() - interval '25 hours'
+        where hour < now() - interval '193 hours'
       )
       insert into login_counts (hour, carrier_id, succeeded, failed)
       select
@@ -219,6 +220,6 @@ export class StatsRepository {
  * Renders whether a scope includes the counts of a carrier. Counts contain no user ids: for a
  * System User with a carrier scope, they do not include the user's own record.
  */
-function visibleCounts(scope: Scope, user_type: string): SqlFragment {
+export function visibleCounts(scope: Scope, user_type: string): SqlFragment {
   return visibleTo(scope, { user_id: 'null::uuid', user_type, carrier_id: 'carrier_id' });
 }

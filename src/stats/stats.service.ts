@@ -5,6 +5,7 @@ import { holds } from '../access/permissions';
 import type { Answered } from '../platform/times';
 import { JobsService } from '../platform/jobs/jobs.service';
 import { operationReader } from '../users/operations/operations.service';
+import { AttacksService } from './attacks.service';
 import { ServiceHealthService } from './service-health.service';
 import { type CountAge, type LoginCount, type OverviewCount, StatsRepository } from './stats.repository';
 import type { AttentionResponse, OverviewResponse, UserCountResponse } from './stats.dto';
@@ -25,6 +26,7 @@ export class StatsService implements OnModuleInit {
   constructor(
     private readonly stats: StatsRepository,
     private readonly jobs: JobsService,
+    private readonly attacks: AttacksService,
     private readonly health: ServiceHealthService,
   ) {}
 
@@ -99,6 +101,8 @@ export class StatsService implements OnModuleInit {
         { kind: 'webhooks_failing', count: failing, list: '/webhook/list', filter: { state: 'failing' } },
       );
     }
+    if (holds(actor.permissions, 'audit:read'))
+      items.push({ kind: 'attack', count: await this.attacks.countUnusual(actor), list: '/stats/attacks', filter: {} });
     return items;
   }
 }

@@ -76,7 +76,7 @@ export class UserCreationService {
     const event = eventBase(actor, 'user.created');
     const has_password = password_hash !== null;
     const user = await this.users.insert({ user_id: newId(), has_password, ...values }, created_by, event, changes);
-    if (password_hash === null) await this.mails.inviteNew([user]);
+    if (password_hash === null) await this.mails.inviteMany([user]);
     else await this.credentials.setPassword(user.user_id, password_hash, actor.actor_type !== 'system');
     const response = toUserResponse(user);
     await this.idempotency.keep(201, response);

@@ -29,7 +29,7 @@ describe('the table of user fields', () => {
   it('agrees with the fields of requests', () => {
     expect(namesOf(PersonalFields)).toEqual(userFieldsWith('self_changeable').sort());
     expect(namesOf(ChangeUserRequest)).toEqual(userFieldsWith('change').sort());
-    const onlyInBulk = ['roles_add', 'roles_remove', 'reset_second_factors', 'secure'];
+    const onlyInBulk = ['roles_add', 'roles_remove', 'reset_second_factors', 'secure', 'invite'];
     const changedInBulk = [...userFieldsWith('change', 'bulk_changeable'), ...onlyInBulk];
     expect(namesOf(ChangeFoundUsersRequest)).toEqual(changedInBulk.sort());
     const created = userFieldsWith('creatable').filter((name) => name !== 'status');

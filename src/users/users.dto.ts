@@ -150,6 +150,11 @@ export class ChangeFoundUsersRequest extends IntersectionType(
    * API keys. Cannot be combined with other fields, and cannot be undone
    */
   @BooleanField({ optional: true }) secure?: boolean;
+  /**
+   * true mails a new invitation to the users who are `invited`, and skips all others. Cannot be
+   * combined with other fields, and cannot be undone
+   */
+  @BooleanField({ optional: true }) invite?: boolean;
 }
 
 /** A user, without any secret. */

@@ -105,7 +105,20 @@ export class UsersService {
    * @throws auth.token_invalid
    */
   @Transactional()
-  async proposeEmail(actor: Actor, email: string, password_changed_at: Date | null): Promise<void> {
+  proposeEmail(actor: Actor, email: string, password_changed_at: Date | null): Promise<void> {
+    return this.changeOwnEmail(actor, email, password_changed_at);
+  }
+
+  /** Cancels the proposed address of the actor's own user, and voids its link. */
+  @Transactional()
+  async cancelEmail(actor: Actor): Promise<void> {
+    const { email, email_pending, password_changed_at } = await this.lock(actor, actor.user_id);
+    if (email_pending === null) return;
+    // The current address needs no confirmation, and replaces the proposed one.
+    await this.changeOwnEmail(actor, email, password_changed_at === null ? null : new Date(password_changed_at));
+  }
+
+  private async changeOwnEmail(actor: Actor, email: string, password_changed_at: Date | null): Promise<void> {
     const action: ChangeAction = { kind: 'change', change: { email }, verified: { password_changed_at } };
     const { changes } = await this.changes.applyToOne(actor, actor.user_id, action, 'auth.token_invalid');
     await this.mails.emailProposed(actor, await this.get(actor, actor.user_id), changes ?? {});

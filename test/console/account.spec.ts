@@ -23,6 +23,7 @@ import {
 } from '../support/console-page';
 import { loginFrom } from '../support/device-logins';
 import { enrolApp, forgetSteps } from '../support/factors';
+import { partsOf } from '../support/mail-parts';
 import { phone } from '../support/screens';
 import { adminEmail, password } from '../support/service';
 import { VirtualDevice } from '../support/virtual-device';
@@ -44,15 +45,15 @@ describe('the login and the account page of the console', () => {
     await page.getByRole('combobox', { name: 'Language of e-mails' }).click();
     await page.getByRole('option', { name: 'German' }).click();
     await click(page, 'Save', 'must start with + and the country code', faultyInput(page, 'Phone'));
-    await submit(page, { Phone: '+436641234567' }, 'Save', 'Your profile is saved.');
-    expect(await page.getByRole('button', { name: 'Save' }).isDisabled()).toBe(true);
+    await submit(page, { Phone: '+436641234567' }, 'Save', 'The changes are saved.');
+    await page.getByRole('button', { name: 'Save' }).waitFor({ state: 'hidden' });
     const saved = { first_name: 'Ada', last_name: 'Lovelace', phone: '+436641234567', job_title: null };
     expect(await subject.userOf(user_id)).toMatchObject({ ...saved, timezone: 'Europe/Vienna', locale: 'de' });
     await follow(page, 'Show sessions');
     await page.waitForURL(subject.at('/sessions'));
   });
 
-  it('saves with the next click after a change elsewhere, and changes the address by a link (B16)', async () => {
+  it('asks which values to keep after a change elsewhere, and changes the address by a link (B16)', async () => {
     const { page, name, user_id } = await subject.loginAs({ first_name: 'Ada', job_title: 'Clerk' }, '/account');
     await fill(page, { 'First name': 'Grace', Phone: '0664 123' });
     const theirs = { first_name: 'Augusta', job_title: 'Director' };
@@ -66,14 +67,26 @@ describe('the login and the account page of the console', () => {
     await fill(form, { 'New e-mail address': address, 'Current password': 'not the right password' });
     await click(form, 'Send the link', 'The current password is wrong.');
     await submit(form, { 'Current password': password }, 'Send the link', `Open the link in the e-mail to ${address}`);
-    await click(page, 'Save', 'Your profile was changed elsewhere.');
+    await click(page, 'Keep the current address', 'Your address stays as it is.');
+    await page.getByText('Open the link in the e-mail').waitFor({ state: 'detached' });
+    expect((await subject.userOf(user_id)).email_pending).toBeNull();
+    await click(page, 'Change e-mail address');
+    await fill(form, { 'New e-mail address': address });
+    await submit(form, { 'Current password': password }, 'Send the link', `Open the link in the e-mail to ${address}`);
+    await click(page, 'Save');
+    const versions = dialogOf(page, 'Someone else saved changes meanwhile');
+    await sees(versions.getByRole('radiogroup', { name: 'First name' }), 'Augusta', expectAccessible);
     expect(await subject.userOf(user_id)).toMatchObject(theirs);
-    expect(await page.getByLabel('First name').inputValue()).toBe('Grace');
-    expect(await page.getByLabel('Job title').inputValue()).toBe('Director');
-    await click(page, 'Save', 'Your profile is saved.');
+    await click(versions, 'Save my choice', 'The changes are saved.');
     expect(await subject.userOf(user_id)).toMatchObject({ first_name: 'Grace', job_title: 'Director' });
-    const { token } = await subject.service.mailbox.take(address, /\/auth\/email\//);
+    // Each proposal sends a mail. The link of the first does not work.
+    const sent = () => subject.service.mailbox.take(address, /\/auth\/email\//);
+    const [, { token, source }] = [await sent(), await sent()];
+    await page.goto('about:blank');
+    await page.setContent(partsOf(source).html);
+    await sees(page, headingOf(page, 'Confirm your e-mail address'), expectAccessible);
     await page.goto(`${subject.url}/auth/email/${token}`);
+    await sees(page, page.getByRole('banner').getByText('carrier-identity'), expectAccessible);
     await click(page, 'Confirm the address');
     await follow(page, /^Continue to/, userMenu(page));
     expect(await subject.userOf(user_id)).toMatchObject({ email: address, email_pending: null });
@@ -242,7 +255,7 @@ describe('the login and the account page of the console', () => {
     await click(page, 'Cancel');
     await logOut(page);
     await subject.fillLogin(page, user.name);
-    await click(page, 'Use a recovery code');
+    await click(page, 'Lost your device?', 'ask your administrator to reset your second factors', expectAccessible);
     await submit(page, { 'Recovery code': codes[0] ?? '' }, 'Continue', '9 unused codes left.');
   });
 
@@ -435,7 +448,7 @@ describe('the login and the account page of the console', () => {
   it('continues after the laptop slept, and asks for the login if it slept longer than the session', async () => {
     const { name, user_id } = await subject.service.createUser();
     const { page, sent } = await openWithClock('/account', name);
-    const saved = page.getByText('Your profile is saved.');
+    const saved = page.getByText('The changes are saved.');
     await fill(page, { 'First name': 'Ada' });
     // Only the access token expires meanwhile, not the session.
     await page.clock.fastForward('30:00');
@@ -454,7 +467,8 @@ describe('the login and the account page of the console', () => {
 });
 
 describe('the console below a base path, behind a proxy', () => {
-  const subject = useConsole({ BASE_PATH: '/identity' }, true);
+  const PRODUCT_NAME = '</title><script>alert("x")</script>{{nonce}}';
+  const subject = useConsole({ BASE_PATH: '/identity', PRODUCT_NAME, ENVIRONMENT_NAME: '<b>&' }, true);
 
   it('logs in and out, opens deep links, and leads from an invalid link to a new one', async () => {
     const page = await subject.open('/account');
@@ -465,7 +479,10 @@ describe('the console below a base path, behind a proxy', () => {
       if (!pathname.startsWith('/identity/')) outside.push(pathname);
       if (response.status() === 404) failed.push(pathname);
     });
+    await sees(page, PRODUCT_NAME, '<b>&', expectAccessible);
     await subject.logInOn(page, adminEmail, headingOf(page, 'My account'));
+    expect(await page.title()).toBe(`My account · ${PRODUCT_NAME} · <b>&`);
+    await sees(page.getByRole('banner'), PRODUCT_NAME, '<b>&');
     expect(page.url()).toBe(`${subject.url}/console/account`);
     await page.reload();
     await headingOf(page, 'My account').waitFor();

@@ -1,4 +1,5 @@
-import type { Page } from 'playwright-core';
+import { readFileSync } from 'node:fs';
+import type { Locator, Page } from 'playwright-core';
 import { eventCatalogue } from '../../src/audit/event-catalogue';
 import { expectAccessible, screenshot, useConsole } from '../support/console';
 import {
@@ -208,7 +209,110 @@ describe('the frame, the start page, the audit log and the sessions of the conso
     await sees(page.getByRole('tabpanel', { name: 'History' }), time);
     await subject.goto(page, '/audit?event_type=constructor', /^Event is constructor$/);
     await subject.goto(page, '/users?status=constructor', 'status: must be one of');
-    await subject.goto(page, `/users/${user_id}?tab=constructor`, page.getByLabel('First name'));
+    await subject.goto(page, `/users/${user_id}?tab=constructor`, page.getByRole('tabpanel', { name: 'Overview' }));
+  });
+
+  it('finds what a user did yesterday by filling in one field and clicking twice', async () => {
+    const { service } = subject;
+    const [{ name, user_id }, other] = [await service.createUser(), await service.createUser()];
+    const login = await loginFrom(service, name, 'desktop', '203.0.113.77');
+    await loginFrom(service, other.name, 'desktop', '203.0.113.78');
+    const page = await subject.login();
+    await follow(page, 'Audit log', rowOf(page, '203.0.113.78'));
+    await page.getByPlaceholder('Actions by…').fill(name);
+    await page.getByRole('option', { name: new RegExp(`^${name}`) }).waitFor();
+    await page.keyboard.press('Enter');
+    await rowOf(page, '203.0.113.78').waitFor({ state: 'detached' });
+    const row = rowOf(page, 'Login succeeded');
+    await sees(page, `Actor is ${name}`, row.getByText(/:\d\d:\d\d [A-Z]/), linkOf(row, '203.0.113.77'));
+    await click(page, 'Yesterday', 'Nothing matches');
+    const { searchParams } = new URL(page.url());
+    const [from, until] = ['occurred_at_gte', 'occurred_at_lt'].map((key) => new Date(searchParams.get(key) ?? ''));
+    expect([searchParams.get('actor_id'), until?.setHours(24, 0, 0, 0)]).toEqual([
+      user_id,
+      from?.setHours(48, 0, 0, 0),
+    ]);
+    await click(page, '24 h', row);
+    await click(row, /^Details: /, linkOf(dialogOf(page, 'Login succeeded'), 'All actions of this actor'));
+    await follow(dialogOf(page, 'Login succeeded'), 'Show the session', linkOf(page, '203.0.113.77'));
+    expect(new URL(page.url()).searchParams.get('session_id')).toBe(login);
+  });
+
+  it('folds the events of an operation, links to it, leaves it out, and exports the log', async () => {
+    const { service } = subject;
+    const { token } = service.admin;
+    const ids = [];
+    for (let index = 0; index < 3; index++) ids.push((await service.createUser()).user_id);
+    const body = { first_name: '=1+1' };
+    expect((await service.patch(`/user/${ids[0]}`, { token, body })).status).toBe(200);
+    const change = { token, body: { department: 'Dispatch' } };
+    const { operation_id } = (await service.patch(`/user/all?user_id_in=${ids.join()}`, change)).body;
+    const page = await subject.login(undefined, `/audit?event_type_in=user.changed,operation.accepted`);
+    const fold = page.getByRole('button', { name: '4 events', expanded: false }).first();
+    await fold.click();
+    await sees(page, rowOf(page, 'empty becomes Dispatch').nth(2), expectAccessible);
+    const operation = rowOf(page, '4 events').first();
+    expect(await linkOf(operation, /^Operation/).getAttribute('href')).toContain(operation_id);
+    await click(operation, /^Hide 4 events/);
+    await rowOf(page, '4 events').first().waitFor({ state: 'detached' });
+    for (const [format, line] of [
+      ['CSV', /,user\.changed,user,.*""after"":""=1\+1""/],
+      ['NDJSON', /"event_type":"user\.changed".*"after":"=1\+1"/],
+    ] as const) {
+      await click(page, 'Export');
+      await dialogOf(page, 'Export events')
+        .getByLabel(new RegExp(`^${format}`))
+        .check();
+      if (format === 'CSV') await expectAccessible(page);
+      const saved = page.waitForEvent('download');
+      await confirm(page, 'Export');
+      const file = readFileSync(await (await saved).path(), 'utf8');
+      expect(file).toMatch(line);
+      expect(file).not.toContain(operation_id);
+      await dialogOf(page, 'Export events').waitFor({ state: 'hidden' });
+    }
+  });
+
+  it('cancels an export, and says why one failed', async () => {
+    const page = await subject.login(undefined, '/audit');
+    await click(page, 'Export');
+    const dialog = dialogOf(page, 'Export events');
+    await page.route('**/audit/list?*per_page=500*', () => undefined);
+    await click(dialog, 'Export', '0 events loaded', expectAccessible);
+    await click(dialog, 'Cancel');
+    await dialog.waitFor({ state: 'hidden' });
+    await page.unroute('**/audit/list?*per_page=500*');
+    await page.route('**/audit/list?*per_page=500*', (route) => route.fulfill({ status: 500 }));
+    await click(page, 'Export');
+    await click(dialog, 'Export', dialog.getByRole('alert'));
+  });
+
+  const bottomOf = async (element: Locator) => {
+    const { y, height } = (await element.boundingBox()) ?? { y: NaN, height: NaN };
+    return y + height;
+  };
+
+  it('shows 25 to 100 rows above the pager, tells the order, and prints all rows without buttons', async () => {
+    for (let index = 0; index < 30; index++) await subject.service.createUser();
+    const page = await subject.login(undefined, '/users', { viewport: { width: 1024, height: 600 } });
+    const rows = page.getByRole('row');
+    const pager = page.getByLabel('Rows per page');
+    await pager.selectOption('100 rows');
+    await rows.nth(30).waitFor();
+    expect(new URL(page.url()).searchParams.get('per_page')).toBe('100');
+    const table = page.getByRole('region', { name: 'Users' });
+    expect(await bottomOf(table)).toBeLessThan(await bottomOf(pager));
+    expect(await bottomOf(pager)).toBeLessThanOrEqual(600);
+    const header = page.getByRole('columnheader', { name: 'User name' });
+    expect(await header.getAttribute('aria-sort')).toBe('none');
+    await header.getByRole('button').click();
+    await page.locator('th[aria-sort=ascending]').waitFor();
+    // The size is remembered for other lists, also without the URL.
+    await subject.goto(page, '/users', rows.nth(30));
+    await page.emulateMedia({ media: 'print' });
+    await page.getByRole('navigation').waitFor({ state: 'hidden' });
+    expect(await bottomOf(table)).toBeGreaterThanOrEqual(await bottomOf(rows.last()));
+    expect(await page.locator('button:visible:not(th button), select:visible').count()).toBe(0);
   });
 
   it('builds a filter of the audit log, and keeps it in the URL', async () => {
@@ -254,7 +358,7 @@ describe('the frame, the start page, the audit log and the sessions of the conso
     for (let index = 0; index < 8; index++) await subject.service.createUser({ name: `${name}-${index}` });
     const page = await subject.login(undefined, '/account');
     const dialog = page.getByRole('dialog');
-    const option = dialog.getByRole('button', { name: email });
+    const option = dialog.getByRole('option', { name: email });
     const search = async (text: string) => {
       await page.keyboard.press('Control+K');
       await dialog.getByPlaceholder('Go to a page or find a user').fill(text);
@@ -276,9 +380,34 @@ describe('the frame, the start page, the audit log and the sessions of the conso
     // The exact name is first, however many begin like it.
     await search(name);
     await dialog.getByText(name, { exact: true }).waitFor();
-    expect(await dialog.getByRole('button').first().textContent()).toContain(email);
+    expect(await dialog.getByRole('option').first().textContent()).toContain(email);
     await expectAccessible(page);
-    await dialog.getByRole('button').first().click();
+    await dialog.getByRole('option').first().click();
+    await headingOf(page, name).waitFor();
+  });
+
+  it('opens the first user that Ctrl+K finds when Enter was pressed before the search ended', async () => {
+    const { name } = await subject.service.createUser();
+    const page = await subject.login(undefined, '/account');
+    const search = page.getByRole('combobox', { name: 'Search', exact: true });
+    const active = async () => page.locator(`[id="${await search.getAttribute('aria-activedescendant')}"]`);
+    await page.keyboard.press('Control+K');
+    await search.fill('s');
+    await page.keyboard.press('ArrowUp');
+    expect(await (await active()).textContent()).toBe('Keyboard shortcuts');
+    await page.keyboard.press('ArrowDown');
+    expect(await (await active()).textContent()).toBe('Users');
+    expect(await (await active()).getAttribute('aria-selected')).toBe('true');
+    let arrive = (): void => undefined;
+    const arrived = new Promise<void>((resolve) => (arrive = resolve));
+    await page.route('**/user/list?*', async (route) => {
+      await arrived;
+      await route.continue();
+    });
+    await search.fill(name);
+    await page.keyboard.press('Enter');
+    expect(page.url()).toBe(subject.at('/account'));
+    arrive();
     await headingOf(page, name).waitFor();
   });
 
@@ -288,7 +417,7 @@ describe('the frame, the start page, the audit log and the sessions of the conso
     await sees(page, page.getByRole('menuitem', { name: 'Log out' }), expectAccessible);
     await page.keyboard.press('Escape');
     await page.keyboard.press('Control+K');
-    const search = page.getByRole('textbox', { name: 'Search', exact: true });
+    const search = page.getByRole('combobox', { name: 'Search', exact: true });
     await search.fill('shortcuts');
     await page.keyboard.press('Enter');
     const dialog = dialogOf(page, 'Keyboard shortcuts');

@@ -5,7 +5,7 @@ import addFormats from 'ajv-formats';
 import { ownPermissions } from '../../src/access/permissions';
 import { eventCatalogue, type EventDefinition } from '../../src/audit/event-catalogue';
 import { type ErrorCode, errorCodes } from '../../src/http/errors/error-codes';
-import { detailTexts, unitTexts } from '../../web/src/texts/details.de';
+import { codeTexts, detailTexts, unitTexts } from '../../web/src/texts/details.de';
 import * as de from '../../web/src/texts/errors.de';
 import * as en from '../../web/src/texts/errors.en';
 import {
@@ -348,7 +348,8 @@ const longRoutes = [
   ...['GET /audit/list', 'GET /auth/key/list', 'GET /auth/session/list', 'GET /carrier/list', 'GET /mail/list'],
   ...['GET /webhook/list', 'GET /webhook/{webhook_id}/delivery/list'],
   ...['GET /role/list', 'GET /user/list', 'GET /user/operation/list', 'GET /user/operation/{operation_id}/skipped'],
-  ...['GET /stats/overview', 'DELETE /auth/session/all', 'DELETE /user/all', 'PATCH /user/all'],
+  ...['GET /address-block/list', 'GET /stats/attacks', 'GET /stats/overview'],
+  ...['DELETE /auth/session/all', 'DELETE /user/all', 'PATCH /user/all'],
   ...['POST /role/create', 'PATCH /role/{role}', 'DELETE /role/{role}', 'POST /user/operation/{operation_id}/undo'],
 ];
 
@@ -448,18 +449,20 @@ describe('the error codes', () => {
    * Codes that no operation returns: a method without an operation is not in the document, and an
    * operation in the background has its reason as `error_code`.
    */
-  const ofNoOperation = ['operation.too_slow', 'request.method_not_allowed'];
+  const ofNoOperation = [
+    ...['operation.too_slow', 'request.method_not_allowed', 'user.has_logged_in', 'user.not_invited'],
+  ];
   /** Failures of the console without a response of the API. */
   const ofConsole = ['network.unreachable', 'network.unexpected_response', 'passkey.not_used'];
 
   it('are all listed in docs/errors.md, and no others', () => {
-    const shown = readFileSync('docs/errors.md', 'utf8').matchAll(/`([a-z]+\.[a-z_]+)`/g);
+    const shown = readFileSync('docs/errors.md', 'utf8').matchAll(/`([a-z_]+\.[a-z_]+)`/g);
     const known = [...shown].map(([, code = '']) => code).filter((code) => code in errorCodes);
     expect([...new Set(known)].sort()).toEqual(codes);
   });
 
   it('are all in the OpenAPI document, except those without an operation', () => {
-    const mentioned = [...JSON.stringify(documentInPlace.paths).matchAll(/`([a-z]+\.[a-z_]+)`/g)].map(
+    const mentioned = [...JSON.stringify(documentInPlace.paths).matchAll(/`([a-z_]+\.[a-z_]+)`/g)].map(
       ([, code = '']) => code,
     );
     const known = mentioned.filter((code) => code in errorCodes);
@@ -477,7 +480,7 @@ describe('the error codes', () => {
 
   it('have the form area.what_is_wrong, texts for people, and a retry hint where the error passes', () => {
     for (const [code, kind] of Object.entries(errorCodes)) {
-      expect(code).toMatch(/^[a-z]+\.[a-z][a-z_]*$/);
+      expect(code).toMatch(/^[a-z][a-z_]*\.[a-z][a-z_]*$/);
       expect([code, kind.title]).toEqual([code, expect.stringMatching(/^[A-Z].{4,60}[^.]$/)]);
       expect([code, kind.meaning]).toEqual([code, expect.stringMatching(/^[A-Z`].{10,}\.$/)]);
       const passes = [429, 503].includes(kind.status) || code === 'idempotency.in_progress';
@@ -493,6 +496,8 @@ describe('the error codes', () => {
     expect(Object.keys(de.fieldErrorTexts).sort()).toEqual(Object.keys(en.fieldErrorTexts).sort());
     const text = textWithout('.spec.ts');
     expect(Object.keys(detailTexts).filter((detail) => !text.includes(detail))).toEqual([]);
+    const ofFields = new Set(text.match(/(?<=')(?:field|parameter|password_hash)\.[a-z_]+(?=')/g));
+    expect([...ofFields].sort()).toEqual(Object.keys(codeTexts).sort());
     const units = [...text.matchAll(/unit: '(\w+)'/g)].map(([, unit = '']) => unit);
     expect(units.filter((unit) => !(unit in unitTexts))).toEqual([]);
   });

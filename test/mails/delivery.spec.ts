@@ -303,7 +303,7 @@ describe('the delivery of mails', () => {
         recipient: email,
       };
       expect(listed.body.items).toEqual([
-        { ...mail, attempts: 7, last_error, created_at, next_attempt_at: expect.any(String) },
+        { ...mail, attempts: 7, last_error, failing: true, created_at, next_attempt_at: expect.any(String) },
       ]);
       expect(listed.text).not.toMatch(/[A-Za-z0-9_-]{43}|\/auth\/|127\.0\.0\.1/);
       service.mailbox.rejects = false;

@@ -142,6 +142,27 @@ describe('the migration of a database', () => {
     expect(await describeSchema(client)).toEqual(fresh);
   });
 
+  it('completes the built-in operator role, unless its permissions were changed', async () => {
+    await dataSource.runMigrations();
+    const permissions = async () => {
+      const { rows } = await client.query<{ permissions: string[] }>(`select * from roles where name = 'operator'`);
+      return rows[0]?.permissions ?? [];
+    };
+    const revert = async () => {
+      while ((await applied()).includes('AddAddressBlocks1795200067000')) await dataSource.undoLastMigration();
+    };
+    const complete = await permissions();
+    await revert();
+    const before = await permissions();
+    const added = complete.filter((permission) => !before.includes(permission));
+    expect(added).toEqual(['address_block:manage', 'audit:read', 'mail:manage']);
+    await client.query(`update roles set permissions = permissions || '{audit:read}' where name = 'operator'`);
+    await dataSource.runMigrations();
+    expect(await permissions()).toEqual([...before, 'audit:read']);
+    await revert();
+    expect(await permissions()).toEqual([...before, 'audit:read']);
+  });
+
   it('logs the migrations of a newer release, and rejects a database older than release 0.2.0 unchanged', async () => {
     await dataSource.runMigrations();
     await client.query(`insert into migrations (timestamp, name) values (1999999999999, 'DropPhone1999999999999')`);
@@ -292,11 +313,14 @@ it('runs once for three instances that start at once on an empty database, and a
   }
 });
 
-/** Returns a row as later migrations change it: a role may gain `user:read_deleted`. */
+/** Returns a row as later migrations change it: roles gain permissions. */
 function migrated(row: Row): Row {
   const { name, permissions } = row;
   if (!Array.isArray(permissions)) return row;
   const held = new Set(permissions as string[]);
-  const gains = (held.has('user:delete') || name === 'auditor') && !held.has('user:read_deleted');
-  return gains ? { ...row, permissions: [...held.add('user:read_deleted')].sort() } : row;
+  if (held.has('user:delete') || name === 'auditor') held.add('user:read_deleted');
+  if (name === 'operator') for (const gained of ['address_block:manage', 'audit:read', 'mail:manage']) held.add(gained);
+  if (held.size === permissions.length) return row;
+  const version = row['version'] === undefined ? {} : { version: expect.any(Number) as unknown };
+  return { ...row, permissions: [...held].sort(), ...version };
 }

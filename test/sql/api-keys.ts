@@ -7,6 +7,7 @@ export const apiKeys = sqlExamples(ApiKeysRepository, {
   findActive: [[hash]],
   findActiveById: [[other_id]],
   touch: [[other_id, '192.0.2.1', false]],
+  hasPortalWithin: [['203.0.113.0/24']],
   insert: [
     [
       {

@@ -11,6 +11,7 @@ export const credentials = sqlExamples(CredentialsRepository, {
   recordProposal: [[user_id]],
   recordChange: [[user_id, hash, hash, other_id]],
   findSeed: [[user_id, 'user@example.com']],
+  listSent: [[user_id]],
   isKnown: [[user_id, '203.0.113.7']],
   putToken: [[user_id, 'reset', hash, 'user@example.com', 3_600]],
   findToken: [[hash, ['reset', 'invite']]],

@@ -16,6 +16,7 @@ export const loginAttempts = sqlExamples(LoginAttemptsRepository, {
   release: [[attempt]],
   clear: [[[user_id]]],
   clearAt: [[{ account: `codes:${user_id}`, user_id, address: '192.0.2.1' }]],
+  listLocks: [[user_id]],
   remove: [[[user_id]]],
   removeOld: [[100]],
 });

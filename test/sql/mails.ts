@@ -9,6 +9,7 @@ export const mails = sqlExamples(MailsRepository, {
     [administrator, listQuery(mailList)],
     [carrierUser, listQuery(mailList, { state_in: 'retrying,failed', recipient_like: 'example' })],
   ],
+  listOf: [[user_id, 10]],
   countByState: [[]],
   countFailing: [[]],
   listLinks: [[[user_id]]],

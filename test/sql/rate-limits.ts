@@ -4,6 +4,6 @@ import { hash, sqlExamples } from '../support/sql-examples';
 export const rateLimits = sqlExamples(RateLimitsRepository, {
   add: [[hash, 1, 60]],
   take: [[[hash], 10, 60]],
-  find: [[hash]],
+  find: [[[hash]]],
   removeEnded: [[100]],
 });

@@ -40,7 +40,7 @@ const scoped = (role: string, holds: Role['holds']): Role => ({
 const ofCarrier = (role: string, holds: string[]): Role => ({
   ...{ fields: { roles: [role] }, holds, sees: ownCarrier, mayNotChange: [] },
 });
-const transfers = [...manages, 'user:import', 'user:export'];
+const operates = [...manages, 'user:import', 'user:export', 'audit:read', 'mail:manage', 'address_block:manage'];
 const administrators: Relation[] = ['other carrier', 'system user'];
 
 /**
@@ -50,8 +50,8 @@ const administrators: Relation[] = ['other carrier', 'system user'];
 export const callers: Record<string, Role> = {
   administrator: system({ roles: ['administrator'] }, 'all'),
   'scoped administrator': scoped('administrator', 'all'),
-  operator: system({ roles: ['operator'] }, transfers, ['system user']),
-  'scoped operator': scoped('operator', transfers),
+  operator: system({ roles: ['operator'] }, operates, ['system user']),
+  'scoped operator': scoped('operator', operates),
   auditor: system(
     { roles: ['auditor'] },
     ['user:read', 'user:read_deleted', 'session:read', 'role:read', 'audit:read'],
@@ -181,7 +181,7 @@ export function matrixRows(service: TestService): Record<string, MatrixRow> {
       return call(request.replace(':id', rows[0]?.id ?? randomUUID()), body)(cell);
     };
   const rows = { ...userRows(), ...sessionRows(), ...roleRows(), ...keyRows(), ...webhookRows(), ...operationRows() };
-  return { ...rows, ...mailRows(), ...factorRows(), ...ownRows() };
+  return { ...rows, ...attackRows(), ...mailRows(), ...factorRows(), ...ownRows() };
 
   function userRows(): Record<string, MatrixRow> {
     /** Returns the type and the carrier of a new user in relation to the caller. */
@@ -216,6 +216,12 @@ export function matrixRows(service: TestService): Record<string, MatrixRow> {
         'user:update',
         call('POST /user/:user/invite'),
         existing(protectedOr('400 request.invalid')),
+      ),
+      'GET /user/{user_id}/login-check': onUsers(
+        'user:read',
+        call('GET /user/:user/login-check'),
+        existing(({ holds }) => `200 ${holds('mail:manage')} ${holds('audit:read')}`),
+        ({ body: { mails, recent_refusals } }) => ` ${mails !== undefined} ${recent_refusals !== undefined}`,
       ),
       'POST /user/{user_id}/unlock': onOthers('user:update', call('POST /user/:user/unlock'), '204'),
       'POST /user/{user_id}/secure': onOthers(
@@ -424,6 +430,23 @@ export function matrixRows(service: TestService): Record<string, MatrixRow> {
     };
   }
 
+  /** Blocks concern every carrier. Attacks are within the scope of the caller. */
+  function attackRows(): Record<string, MatrixRow> {
+    const insert = `
+      insert into address_blocks (address_block_id, network, created_by, expires_at)
+      values (uuid_v7(), '198.51.100.7', $1, now() + interval '1 minute')
+      returning address_block_id as id`;
+    const body = { network: '198.51.100.8', expires_at: new Date(Date.now() + 60_000).toISOString() };
+    const blocks = (send: Send, status: string): MatrixRow =>
+      own('address_block:manage', send, ({ seesAll }) => (seesAll ? status : '403 access.denied'));
+    return {
+      'POST /address-block/create': blocks(call('POST /address-block/create', body), '201'),
+      'GET /address-block/list': blocks(call('GET /address-block/list'), '200'),
+      'DELETE /address-block/{address_block_id}': blocks(callInserted(insert, 'DELETE /address-block/:id'), '204'),
+      'GET /stats/attacks': own('audit:read', call('GET /stats/attacks'), '200'),
+    };
+  }
+
   /** Each cell requests an operation of its user. */
   function operationRows(): Record<string, MatrixRow> {
     const insert = (permission = 'user:update') => `
@@ -542,6 +565,7 @@ export function matrixRows(service: TestService): Record<string, MatrixRow> {
         ...{ duringPasswordChange: true, duringEnrollment: wrong },
       }),
       'POST /auth/email': own(null, call('POST /auth/email', email), wrong),
+      'DELETE /auth/email': own(null, call('DELETE /auth/email'), '204'),
       'POST /auth/reauthenticate': own(null, call('POST /auth/reauthenticate', { password: 'wrong' }), wrong, {
         duringEnrollment: wrong,
       }),

@@ -112,6 +112,25 @@ describe('e-mail addresses of users', () => {
       for (const secret of [token, next, '/auth/email']) expect(notice.source).not.toContain(secret);
     });
 
+    it('can be canceled by the user, which voids its link, waiting or mailed (E5)', async () => {
+      const cancel = () => service.delete('/auth/email', { token: user.token });
+      const token = await proposed();
+      expect((await cancel()).status).toBe(204);
+      await expectInvalid(token);
+      expect(await stored()).toMatchObject({ email: user.email, email_pending: null });
+      const { items } = (await service.get(`/audit/list?target_id=${user.user_id}&per_page=1`, admin)).body;
+      const email_pending = { before: next, after: null };
+      expect(items).toMatchObject([{ event_type: 'user.changed', actor_id: user.user_id, changes: { email_pending } }]);
+      const { version } = await stored();
+      expect((await cancel()).status).toBe(204);
+      expect((await stored()).version).toBe(version);
+      await propose(`other-${next}`);
+      await cancel();
+      await queueEmpty(service);
+      const late = mailsTo(`other-${next}`)[0]?.token;
+      if (late !== undefined) await expectInvalid(late ?? '');
+    });
+
     it('reveals no address of another user (E11, L3)', async () => {
       const taken = await service.createUser({ carrier_id: 'c2' });
       const administrator = await service.loginAs({ roles: ['carrier_administrator'] });

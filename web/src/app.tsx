@@ -9,7 +9,9 @@ import { RouteFailure } from './components/boundary';
 import { NotFoundPage } from './components/page';
 import { ForgottenPasswordPage } from './login/forgotten-password.page';
 import { LoginPage } from './login/login.page';
+import { pages } from './pages';
 import { styleNonce } from './security';
+import { useMe } from './session/use-me';
 import { FrameSkeleton } from './shell/frame-skeleton';
 import { Shell } from './shell/shell';
 import { UpdateNotice } from './shell/update-notice';
@@ -31,15 +33,18 @@ const loaded = async (load: () => Promise<ComponentType>): Promise<{ Component: 
   }
 };
 
-/** Returns the route of a page. Its code is loaded when the user first opens it. */
-const page = (path: string, load: () => Promise<ComponentType>) => ({
-  path,
-  lazy: () => loaded(load),
-  errorElement: <RouteFailure />,
-});
+/** Returns a page, or that it does not exist for users without its permissions. */
+function allowed(Content: ComponentType, permissions: readonly string[]): ComponentType {
+  return function AllowedPage() {
+    return useMe().canAny(permissions) ? <Content /> : <NotFoundPage />;
+  };
+}
 
-/** Returns the route of all pages of a feature. */
-const feature = (path: string, load: () => Promise<ComponentType>) => page(`${path}/*`, load);
+const routes = pages.map(({ path, permissions, load }) => ({
+  path,
+  lazy: () => loaded(async () => (permissions === undefined ? load() : allowed(await load(), permissions))),
+  errorElement: <RouteFailure />,
+}));
 
 const router = createBrowserRouter(
   [
@@ -48,26 +53,7 @@ const router = createBrowserRouter(
     {
       element: <Shell />,
       hydrateFallbackElement: <FrameSkeleton />,
-      children: [
-        {
-          index: true,
-          lazy: () => loaded(async () => (await import('./overview/start.page')).StartPage),
-          errorElement: <RouteFailure />,
-        },
-        feature('users', async () => (await import('./users/users.routes')).UsersRoutes),
-        page('users/:userId', async () => (await import('./users/details/user.page')).UserPage),
-        feature('users/bulk', async () => (await import('./bulk/bulk.page')).BulkPage),
-        feature('users/import', async () => (await import('./transfer/import.page')).ImportPage),
-        feature('operations', async () => (await import('./operations/operations.routes')).OperationsRoutes),
-        feature('sessions', async () => (await import('./sessions/sessions.routes')).SessionsRoutes),
-        feature('audit', async () => (await import('./audit/audit.routes')).AuditRoutes),
-        feature('mails', async () => (await import('./mails/mails.routes')).MailsRoutes),
-        feature('roles', async () => (await import('./roles/roles.routes')).RolesRoutes),
-        feature('api-keys', async () => (await import('./api-keys/api-keys.routes')).ApiKeysRoutes),
-        feature('webhooks', async () => (await import('./webhooks/webhooks.routes')).WebhooksRoutes),
-        feature('account', async () => (await import('./account/account.routes')).AccountRoutes),
-        { path: '*', element: <NotFoundPage /> },
-      ],
+      children: [...routes, { path: '*', element: <NotFoundPage /> }],
     },
   ],
   { basename: consolePath },

@@ -1,7 +1,9 @@
 import './styles.css';
+import './print.css';
+// Names the files of all scripts; browsers load only those of the letters on the page.
+import '@fontsource-variable/inter/wght.css';
 import '@mantine/core/styles.layer.css';
 import '@mantine/notifications/styles.layer.css';
-import '@mantine/spotlight/styles.layer.css';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { App } from './app';

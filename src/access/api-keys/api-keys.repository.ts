@@ -110,6 +110,20 @@ export class ApiKeysRepository {
       )`);
   }
 
+  /** Returns whether a portal used its key from a network within the last day. */
+  async hasPortalWithin(network: string): Promise<boolean> {
+    const [row] = await this.database.run<{ found: boolean }>(sql`
+      select exists (
+        select
+        from keys
+        where ${activeKey}
+          and keys.permissions && '{login:forward,*}'
+          and keys.last_used_at > now() - interval '1 day'
+          and keys.last_used_ip <<= ${network}::inet
+      ) as found`);
+    return row?.found === true;
+  }
+
   /**
    * Inserts a key. Returns null if it would expire in the past or in more than a year, or if the
    * session ended. The lock of the session lets `secure` find the key (R40).

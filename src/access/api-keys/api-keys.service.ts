@@ -62,6 +62,14 @@ export class ApiKeysService {
   }
 
   /**
+   * Returns whether a portal used its key from a network within the last day. Of several addresses,
+   * a key remembers only the last one.
+   */
+  hasPortalWithin(network: string): Promise<boolean> {
+    return this.apiKeys.hasPortalWithin(network);
+  }
+
+  /**
    * Creates a key within the actor's own permissions and scope.
    * Only the response of this call contains the key.
    * @throws access.grant_exceeds_own, request.invalid

@@ -51,13 +51,12 @@ export class RateLimitsRepository {
     return rows.map(({ key }) => key);
   }
 
-  /** Returns the open window of a counter, or null. */
-  async find(key: Buffer): Promise<RateLimitWindow | null> {
-    const [row] = await this.database.runPrepared<RateLimitWindow>(sql`
-      select ${columns}
+  /** Returns the open windows of counters. */
+  find(keys: Buffer[]): Promise<(RateLimitWindow & { key: Buffer })[]> {
+    return this.database.runPrepared(sql`
+      select key, ${columns}
       from rate_limits
-      where key = ${key}::bytea and ends_at > now()`);
-    return row ?? null;
+      where key = any(${keys}::bytea[]) and ends_at > now()`);
   }
 
   /** Removes up to `limit` counters whose window has ended, and returns their number. */

@@ -48,18 +48,24 @@ export class RateLimitsService implements OnModuleInit {
     return this.limits.add(this.keyOf(limit, subject), hits, limit.window_seconds);
   }
 
-  /** Adds a hit for each subject that is below the limit, and returns these subjects. */
-  async take(limit: RateLimit, subjects: string[]): Promise<Set<string>> {
-    const bySubject = new Map(subjects.map((subject) => [this.keyOf(limit, subject).toString('hex'), subject]));
-    const keys = [...bySubject.keys()].map((key) => Buffer.from(key, 'hex'));
-    const taken = await this.limits.take(keys, limit.max, limit.window_seconds);
-    return new Set(taken.map((key) => bySubject.get(key.toString('hex')) as string));
+  /**
+   * Adds a hit for each subject that is below the limit. Returns the other subjects with the
+   * seconds that they have to wait.
+   */
+  async takeOrWaitAll(limit: RateLimit, subjects: string[]): Promise<Map<string, number>> {
+    const keys = new Map(subjects.map((subject) => [this.keyOf(limit, subject).toString('hex'), subject]));
+    const buffers = () => [...keys.keys()].map((key) => Buffer.from(key, 'hex'));
+    for (const key of await this.limits.take(buffers(), limit.max, limit.window_seconds))
+      keys.delete(key.toString('hex'));
+    if (keys.size === 0) return new Map();
+    const windows = await this.limits.find(buffers());
+    const seconds = new Map(windows.map(({ key, seconds_left }) => [key.toString('hex'), seconds_left]));
+    return new Map([...keys].map(([key, subject]) => [subject, seconds.get(key) ?? 0]));
   }
 
   /** Adds a hit and returns null, or returns the seconds to wait if the limit is reached. */
   async takeOrWait(limit: RateLimit, subject: string): Promise<number | null> {
-    if ((await this.take(limit, [subject])).size > 0) return null;
-    return (await this.find(limit, subject))?.seconds_left ?? 0;
+    return (await this.takeOrWaitAll(limit, [subject])).get(subject) ?? null;
   }
 
   /**
@@ -83,8 +89,9 @@ export class RateLimitsService implements OnModuleInit {
   }
 
   /** Returns the open window of a subject, or null. */
-  find(limit: RateLimit, subject: string): Promise<RateLimitWindow | null> {
-    return this.limits.find(this.keyOf(limit, subject));
+  async find(limit: RateLimit, subject: string): Promise<RateLimitWindow | null> {
+    const [window] = await this.limits.find([this.keyOf(limit, subject)]);
+    return window ?? null;
   }
 
   private async forgetEnded(): Promise<void> {

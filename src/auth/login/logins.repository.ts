@@ -54,6 +54,14 @@ export interface LoginLock extends LoginState {
   locked_at: Date;
 }
 
+/** Renders whether an initial password has expired. Needs `credentials`. */
+export const hasExpired = rawSql('coalesce(credentials.expires_at <= now(), false)');
+
+/** Renders whether an address is outside the `allowed_ips` of the user. Needs `users`. */
+export function isOutside(ip: SqlFragment): SqlFragment {
+  return sql`cardinality(allowed_ips) > 0 and not coalesce(${ip} <<= any(allowed_ips), false)`;
+}
+
 const missingState = { second_factors: [], carrier_id: null, permissions: [] };
 const missingUser: LoginState = { rejection: 'auth.invalid_credentials', ...missingState };
 
@@ -84,7 +92,7 @@ export class LoginsRepository {
       select
         ${userColumns},
         case
-          when users.status <> 'invited' and (credentials.expires_at is null or credentials.expires_at > now())
+          when users.status <> 'invited' and not ${hasExpired}
           then credentials.password_hash
         end as password_hash,
         users.status <> 'active' as rejected,
@@ -169,7 +177,7 @@ function loginState(ip: string | null, password_changed_at: Date | null | undefi
   return sql`case
           when deleted_at is not null or status <> 'active' or ${stale}
           then 'auth.invalid_credentials'
-          when cardinality(allowed_ips) > 0 and not coalesce(${ip}::inet <<= any(allowed_ips), false)
+          when ${isOutside(sql`${ip}::inet`)}
           then 'auth.ip_not_allowed'
         end as rejection,
         second_factors,

@@ -17,6 +17,13 @@ export interface LiveToken {
   factors: string[] | null;
 }
 
+/** A link whose mail was sent. */
+export interface SentLink {
+  purpose: 'reset' | 'invite' | 'email';
+  requested_at: Date;
+  expires_at: Date;
+}
+
 const linkColumns = rawSql('user_id, purpose, one_time_tokens.email, requested_at, expires_at, factors');
 /**
  * Renders whether a link may be used. The link of a proposed address requires that the address is
@@ -204,6 +211,14 @@ export class CredentialsRepository {
       from one_time_tokens
       where user_id = ${user_id}::uuid and purpose = 'not_me' and email = ${email} and expires_at > now()`);
     return row?.digest ?? null;
+  }
+
+  /** Lists the links of a user whose mails were sent, unless they were used or voided. */
+  listSent(user_id: string): Promise<SentLink[]> {
+    return this.database.run<SentLink>(sql`
+      select purpose, requested_at, expires_at
+      from one_time_tokens
+      where user_id = ${user_id}::uuid and purpose in ('reset', 'invite', 'email') and expires_at is not null`);
   }
 
   async isKnown(user_id: string, address: string): Promise<boolean> {

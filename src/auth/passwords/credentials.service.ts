@@ -3,7 +3,7 @@ import type { Actor } from '../../access/actor';
 import { invalid } from '../../http/errors/app-error';
 import { createKeyedHash, deriveKey, hashToken, mintToken } from '../../platform/random';
 import { CONFIG, type Config } from '../../platform/config/config';
-import { CredentialsRepository, type LiveToken } from './credentials.repository';
+import { CredentialsRepository, type LiveToken, type SentLink } from './credentials.repository';
 import type { TokenPurpose } from './one-time-token.entity';
 import { costsOf } from './hash-work';
 import { hashPassword, needsRehash, rehashPassword, verifyPassword, wrapMd5 } from './password-hashing';
@@ -55,12 +55,20 @@ export function changesPassword({ stored, renewed_hash, must_change }: PasswordR
 export class CredentialsService {
   private readonly logger = new Logger(CredentialsService.name);
   private readonly changeKey: Buffer;
+  /** validity of the links in seconds */
+  private readonly ttls: Record<Exclude<TokenPurpose, 'not_me'>, number>;
 
   constructor(
     private readonly credentials: CredentialsRepository,
     private readonly policy: PasswordPolicy,
-    @Inject(CONFIG) private readonly config: Config,
+    @Inject(CONFIG) config: Config,
   ) {
+    this.ttls = {
+      reset: config.RESET_TOKEN_TTL_SECONDS,
+      shown: config.RESET_TOKEN_TTL_SECONDS,
+      invite: config.INVITE_TOKEN_TTL_SECONDS,
+      email: 86_400,
+    };
     this.changeKey = deriveKey(config.APP_SECRET, 'links-that-undo-changes');
   }
 
@@ -172,14 +180,18 @@ export class CredentialsService {
    * Returns null if the user is disabled or deleted, or if the address is no longer the user's.
    */
   async mintToken(user_id: string, purpose: Exclude<TokenPurpose, 'not_me'>, email: string): Promise<string | null> {
-    const ttl = {
-      reset: this.config.RESET_TOKEN_TTL_SECONDS,
-      shown: this.config.RESET_TOKEN_TTL_SECONDS,
-      invite: this.config.INVITE_TOKEN_TTL_SECONDS,
-      email: 86_400,
-    };
     const token = mintToken();
-    return (await this.credentials.putToken(user_id, purpose, hashToken(token), email, ttl[purpose])) ? token : null;
+    const ttl = this.ttls[purpose];
+    return (await this.credentials.putToken(user_id, purpose, hashToken(token), email, ttl)) ? token : null;
+  }
+
+  /** Lists the links that were mailed to a user, unless they were used or voided. */
+  async listMailed(user_id: string): Promise<{ purpose: SentLink['purpose']; sent_at: Date }[]> {
+    const links = await this.credentials.listSent(user_id);
+    return links.map(({ purpose, requested_at, expires_at }) => {
+      const minted = expires_at.getTime() - this.ttls[purpose] * 1_000;
+      return { purpose, sent_at: new Date(Math.max(minted, requested_at.getTime())) };
+    });
   }
 
   /** Records the rights with which a proposed address must be confirmed. Voids no link. */

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { sql, type SqlFragment } from '../../http/lists/sql';
+import { rawSql, sql, type SqlFragment } from '../../http/lists/sql';
 import { CONFIG, type Config } from '../../platform/config/config';
 import { Database } from '../../platform/database/database';
 import { isKnownSql, isNewSql, seemsKnownSql } from './known-addresses.sql';
@@ -8,6 +8,8 @@ import { isKnownSql, isNewSql, seemsKnownSql } from './known-addresses.sql';
 const leaseSeconds = 15;
 const knownDays = 30;
 const keptDays = 30;
+/** End of a permanent lock. */
+const forever = rawSql(`timestamptz '9999-12-31 23:59:59.999Z'`);
 
 /** Settings of the account lockout. */
 type Lockout = Pick<
@@ -66,6 +68,18 @@ export interface FailedAttempt {
   failures: number;
   /** end of the lock that began with the failure */
   locked_until: Date | null;
+}
+
+/** A lockout in force. */
+export interface Lock {
+  /** whether it locks codes; otherwise it locks passwords */
+  of_codes: boolean;
+  /** known address that is locked; empty for all unknown addresses */
+  address: string;
+  failures: number;
+  locked_until: Date;
+  /** whether it ends only by an unlock or a new password */
+  permanent: boolean;
 }
 
 /**
@@ -224,6 +238,22 @@ export class LoginAttemptsRepository {
         end`);
   }
 
+  /** Lists the lockouts of a user, at most 100, with those of unknown addresses first. */
+  listLocks(user_id: string): Promise<Lock[]> {
+    return this.database.run<Lock>(sql`
+      select
+        account <> ${user_id}::text as of_codes,
+        address,
+        settled.failures,
+        settled.locked_until,
+        settled.locked_until = ${forever} as permanent
+      from login_attempts counter, lateral ${settledSql(sql`counter.pending`, this.lockout)} settled
+      where account in (${user_id}::text, ${codesOf(user_id)}::text)
+        and settled.locked_until > settled.moment
+      order by address
+      limit 100`);
+  }
+
   /** Deletes the counters of accounts, and the addresses in them. */
   async remove(accounts: string[]): Promise<void> {
     await this.database.run(sql`delete from login_attempts where account = any(${accounts}::text[])`);
@@ -286,7 +316,7 @@ function lockSql(failures: SqlFragment, moment: SqlFragment, lockout: Lockout): 
   const seconds = sql`${lockout.LOCKOUT_FIRST_SECONDS}::integer * power(2, ${doublings})`;
   return sql`case
             when ${failures} >= ${lockout.LOCKOUT_HARD_LIMIT}::integer
-              then timestamptz '9999-12-31 23:59:59.999Z'
+              then ${forever}
             when ${failures} >= ${lockout.LOCKOUT_THRESHOLD}::integer
               then ${moment} + least(${lockout.LOCKOUT_MAX_SECONDS}::integer, ${seconds}) * interval '1 second'
           end`;

@@ -9,6 +9,7 @@ import {
   type AttemptRequest,
   type AttemptState,
   codesOf,
+  type Lock,
   type FailedAttempt,
   type LoginAttempt,
   type LoginCounter,
@@ -126,6 +127,11 @@ export class LoginAttemptsService implements OnModuleInit {
   /** Unlocks the codes of a user at an address, after a second factor that is not a code. */
   async clearCodesAt(user_id: string, address: string): Promise<void> {
     await this.attempts.clearAt({ account: codesOf(user_id), user_id, address });
+  }
+
+  /** Lists the lockouts of a user that are in force. */
+  listLocks(user_id: string): Promise<Lock[]> {
+    return this.attempts.listLocks(user_id);
   }
 
   async remove(user_ids: string[]): Promise<void> {

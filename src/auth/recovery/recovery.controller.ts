@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Body, Controller, Get, Header, HttpCode, Param, Post } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Header, HttpCode, Param, Post } from '@nestjs/common';
 import { ApiExcludeEndpoint, ApiTags } from '@nestjs/swagger';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import type { Actor, Caller } from '../../access/actor';
 import { Allow, Public } from '../../access/allow.decorator';
 import { CurrentActor, CurrentCaller } from '../../access/caller.decorator';
+import { SingleWrite } from '../../access/long-work.decorator';
 import { Endpoint } from '../../http/endpoint.decorator';
 import {
   AcceptedResponse,
@@ -63,7 +64,7 @@ export class RecoveryController {
   @Endpoint({
     description: `Does not use up the link, so mail scanners do no harm. ${asPage}`,
     answer: { status: 200, type: ResetLinkResponse, description: 'The link is valid' },
-    errors: ['reset.token_invalid'],
+    errors: ['reset.token_invalid', 'auth.too_many_attempts'],
   })
   checkResetLink(@Param('token') token: string): Promise<ResetLinkResponse> {
     return this.recovery.checkReset(token);
@@ -109,6 +110,19 @@ export class RecoveryController {
   async changeEmail(@CurrentActor() actor: Actor, @Body() request: ChangeEmailRequest): Promise<AcceptedResponse> {
     await this.recovery.proposeEmail(actor, request.email, request.current_password);
     return {};
+  }
+
+  /** Cancel your new e-mail address */
+  @Delete('email')
+  @HttpCode(204)
+  @Allow()
+  @SingleWrite()
+  @Endpoint({
+    description: 'Drops the address that is not confirmed yet, and voids its link.',
+    answer: { status: 204, description: 'No new address is waiting for its confirmation' },
+  })
+  cancelEmail(@CurrentActor() actor: Actor): Promise<void> {
+    return this.recovery.cancelEmail(actor);
   }
 
   /** Check a link to confirm an address */

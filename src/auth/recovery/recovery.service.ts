@@ -97,6 +97,11 @@ export class RecoveryService {
     await this.users.proposeEmail(actor, email, verified.password_changed_at);
   }
 
+  /** Cancels the proposed address of the actor's own user. Does nothing without one. */
+  cancelEmail(actor: Actor): Promise<void> {
+    return this.users.cancelEmail(actor);
+  }
+
   @Transactional()
   private async useConfirmation(token: string, caller: Caller): Promise<void> {
     const link = await this.credentials.consumeToken(token, ['email']);

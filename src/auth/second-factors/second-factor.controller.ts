@@ -58,7 +58,7 @@ export class SecondFactorController {
       'Returns options for `navigator.credentials.get()`, with the passkeys of the user who logs in. Send the result ' +
       'to `POST /auth/second-factor`, together with the same `challenge`.',
     answer: { status: 200, type: PasskeyOptionsResponse, description: 'The options and the challenge of the login' },
-    errors: ['auth.challenge_invalid', 'request.not_found'],
+    errors: ['auth.challenge_invalid', 'request.not_found', 'auth.too_many_attempts'],
   })
   createSecondFactorOptions(
     @Body() { challenge }: CreateSecondFactorOptionsRequest,

@@ -1,4 +1,4 @@
-import { Body, Controller, HttpCode, Post, UseInterceptors } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Post, UseInterceptors } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { Actor } from '../../access/actor';
 import { Allow } from '../../access/allow.decorator';
@@ -9,6 +9,8 @@ import { EtagInterceptor } from '../../http/etag.interceptor';
 import { PathId } from '../../http/fields/path-id.decorator';
 import type { Answered } from '../../platform/times';
 import { UserResponse } from '../../users/users.dto';
+import { LoginCheckResponse } from './login-check.dto';
+import { LoginCheckService } from './login-check.service';
 import { SecureUserRequest } from './user-secure.dto';
 import { UserAccountService } from './user-account.service';
 
@@ -16,7 +18,25 @@ import { UserAccountService } from './user-account.service';
 @ApiTags('Users')
 @Controller('user')
 export class UserAccountController {
-  constructor(private readonly accounts: UserAccountService) {}
+  constructor(
+    private readonly accounts: UserAccountService,
+    private readonly loginCheck: LoginCheckService,
+  ) {}
+
+  /** Check why a user cannot log in */
+  @Get(':user_id/login-check')
+  @Allow('user:read')
+  @Endpoint({
+    description:
+      'Returns why the user cannot log in, and what a login requires besides the password. Contains `mails` only ' +
+      'with `mail:manage`, and `recent_refusals` only with `audit:read`. Finds deleted users with ' +
+      '`user:read_deleted`. Reads the last 1,000 events of the user.',
+    answer: { status: 200, type: LoginCheckResponse, description: 'The causes, with their remedies' },
+    errors: ['user.not_found'],
+  })
+  checkLogin(@CurrentActor() actor: Actor, @PathId('user_id') user_id: string): Promise<LoginCheckResponse> {
+    return this.loginCheck.check(actor, user_id);
+  }
 
   /** Unlock a user */
   @Post(':user_id/unlock')

@@ -19,6 +19,7 @@ const pathParameters: Record<string, Pick<Parameter, 'description' | 'example'>>
   factor_id: { description: 'Id of the second factor, a UUID. Other text returns 404.' },
   webhook_id: { description: 'Id of the webhook, a UUID. Other text returns 404.' },
   delivery_id: { description: 'Id of the delivery, a UUID. Other text returns 404.' },
+  address_block_id: { description: 'Id of the address block, a UUID. Other text returns 404.' },
   key_id: { description: 'Id of the API key, a UUID. Other text returns 404.' },
   mail_id: { description: 'Id of the mail, a UUID. Other text returns 404.' },
   session_id: { description: 'Id of the session, a UUID. Other text returns 404.' },

@@ -125,8 +125,9 @@ export const authErrorCodes = {
     status: 429,
     title: 'Too many attempts',
     meaning:
-      'Too many logins or resets from this address, or too many wrong passwords or codes in a row. Wait for ' +
-      '`Retry-After`. Setting a new password with a mailed link also ends the lockout after wrong passwords.',
+      'Too many logins or resets from this address, a block of its network, or too many wrong passwords or codes in ' +
+      'a row. Wait for `Retry-After`. Setting a new password with a mailed link also ends the lockout after wrong ' +
+      'passwords.',
     retry_after_seconds: 60,
   },
 } as const;

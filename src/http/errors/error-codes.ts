@@ -115,6 +115,11 @@ export const errorCodes = {
     title: 'API key not found',
     meaning: 'The API key does not exist, or the caller may not see it.',
   },
+  'address_block.not_found': {
+    status: 404,
+    title: 'Address block not found',
+    meaning: 'The address block does not exist, has expired or was removed.',
+  },
   'mail.not_found': {
     status: 404,
     title: 'Mail not found',
@@ -155,6 +160,18 @@ export const errorCodes = {
     title: 'The API key is not active',
     meaning: 'The API key has expired, or was suspended or revoked. Resume a suspended key, or create a new one.',
   },
+  'address_block.own_address': {
+    status: 409,
+    title: 'The network is in use',
+    meaning:
+      'The network contains your own address, a trusted proxy, or an address from which a portal used its API key ' +
+      'within the last day. Block a smaller network.',
+  },
+  'address_block.too_many': {
+    status: 409,
+    title: 'Too many address blocks',
+    meaning: 'There are 10,000 address blocks. Remove blocks, or block a wider network.',
+  },
   'webhook.disabled': {
     status: 409,
     title: 'The webhook is disabled',
@@ -176,6 +193,16 @@ export const errorCodes = {
     status: 409,
     title: 'The user has no password',
     meaning: 'A user without a password cannot be active. Invite the user to set a password.',
+  },
+  'user.not_invited': {
+    status: 409,
+    title: 'The user is not invited',
+    meaning: 'Only a user with the status `invited` gets an invitation. This user has a password or is disabled.',
+  },
+  'user.has_logged_in': {
+    status: 409,
+    title: 'The user has logged in',
+    meaning: 'The undo of an import deletes only users who have never logged in. Delete this user individually.',
   },
   'role.name_taken': {
     status: 409,

@@ -37,6 +37,8 @@ const wrongValues: Record<string, string[]> = {
   WEBAUTHN_RP_ID: ['192.0.2.7'],
   WEBAUTHN_ORIGINS: ['http://portal.example.net'],
   BASE_PATH: ['identity'],
+  ENVIRONMENT_NAME: [' ', 'a\u0007b', 'x'.repeat(25)],
+  ENVIRONMENT_COLOR: ['pink', '#ff0000'],
   LOG_LEVEL: ['verbose'],
   CORS_ORIGINS: ['*'],
   PASSWORD_MIN_LENGTH: ['4'],

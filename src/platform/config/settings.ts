@@ -62,6 +62,7 @@ export const undoDays = 30;
 const lockoutFailuresMax = 100;
 const lockoutMaxSeconds = 86_400;
 const workersMax = 64;
+const environmentColors = ['gray', 'blue', 'green', 'yellow', 'red', 'violet'] as const;
 const workersForm = `must be a whole number from 1 to ${workersMax}, or auto`;
 
 /**
@@ -137,7 +138,17 @@ export const settings = z.object({
     .max(64)
     .refine((text) => visibleText.test(text) && text.trim() !== '', 'must contain visible characters only')
     .default('carrier-identity')
-    .describe('Name of the platform in mails and on the pages behind mailed links'),
+    .describe('Name of the platform in the console, in mails and on the pages behind mailed links'),
+  ENVIRONMENT_NAME: z
+    .string()
+    .max(24)
+    .refine((text) => visibleText.test(text) && text.trim() !== '', 'must contain visible characters only')
+    .optional()
+    .describe('Name of the environment, such as `Staging`, for a badge in the console; unset: no badge'),
+  ENVIRONMENT_COLOR: z
+    .enum(environmentColors, `must be one of ${environmentColors.join(', ')}`)
+    .default('gray')
+    .describe(`Color of the badge: ${environmentColors.map((color) => `\`${color}\``).join(', ')}`),
   ADMIN_EMAIL: z
     .string()
     .transform(canonicalEmail)

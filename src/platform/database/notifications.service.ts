@@ -14,7 +14,8 @@ import { Database } from './database';
 import { listenerAge } from './database.metrics';
 
 /** Channels on which triggers announce changes (migration AddNotifications and later ones). */
-export type NotificationChannel = 'user_changed' | 'roles_changed' | 'keys_changed' | 'signing_keys_changed';
+export type NotificationChannel =
+  'user_changed' | 'roles_changed' | 'keys_changed' | 'signing_keys_changed' | 'address_blocks_changed';
 
 /** A moment at which all transactions with a smaller id than `tx` were finished. */
 export interface Horizon {

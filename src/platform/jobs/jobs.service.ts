@@ -40,6 +40,10 @@ const stopTimeoutMs = 4_000;
 const abandonedAfterSeconds = 300;
 const releaseEveryMs = 60_000;
 const probeEveryMs = 5_000;
+/** Number of jobs that run at the same time in one process. */
+const concurrency = 3;
+/** Duration of a job before this process has run the first one. */
+const assumedMs = 1_000;
 
 /**
  * Runs work that must survive a crash of this process. Jobs are stored in PostgreSQL, in the
@@ -50,6 +54,8 @@ export class JobsService implements OnApplicationBootstrap, OnModuleDestroy, OnA
   private readonly logger = new Logger(JobsService.name);
   private readonly handlers = new Map<string, JobHandler>();
   private readonly recurring: CronItem[] = [];
+  /** moving average of the duration of jobs, by name */
+  private readonly durationsMs = new Map<string, number>();
   private pool: JobsPool | null = null;
   private runner: Runner | null = null;
   private workers: WorkerPool | null = null;
@@ -121,6 +127,14 @@ export class JobsService implements OnApplicationBootstrap, OnModuleDestroy, OnA
     return this.jobs.runNow(job_id);
   }
 
+  /**
+   * Returns the seconds after which this process ends one more job of a name, as measured so far.
+   * Several run at the same time.
+   */
+  secondsPerJob(name: string): number {
+    return (this.durationsMs.get(name) ?? assumedMs) / 1_000 / concurrency;
+  }
+
   /** Runs jobs. With several workers, only worker 1 runs jobs. */
   async onApplicationBootstrap(): Promise<void> {
     if (!runsJobs) return;
@@ -141,9 +155,11 @@ export class JobsService implements OnApplicationBootstrap, OnModuleDestroy, OnA
     this.runner = await run({
       events,
       pgPool: this.pool,
-      taskList: Object.fromEntries(this.handlers) as TaskList,
+      taskList: Object.fromEntries(
+        [...this.handlers].map(([name, handler]) => [name, this.timed(name, handler)]),
+      ) as TaskList,
       parsedCronItems: parseCronItems(this.recurring),
-      concurrency: 3,
+      concurrency,
       pollInterval: 2_000,
       noHandleSignals: true,
       logger: this.workerLogger(),
@@ -161,6 +177,17 @@ export class JobsService implements OnApplicationBootstrap, OnModuleDestroy, OnA
   async onApplicationShutdown(): Promise<void> {
     await this.stopped;
     await this.pool?.end();
+  }
+
+  /** Returns a handler that measures its duration. A failed attempt takes time, too. */
+  private timed(name: string, handler: JobHandler): JobHandler {
+    return async (payload) => {
+      const start = performance.now();
+      await handler(payload).finally(() => {
+        const took = performance.now() - start;
+        this.durationsMs.set(name, 0.9 * (this.durationsMs.get(name) ?? took) + 0.1 * took);
+      });
+    };
   }
 
   private async releaseAbandoned(): Promise<void> {

@@ -1,9 +1,11 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import type { Actor } from '../../access/actor';
+import { assertHolds } from '../../access/permissions';
 import { FactorChangesService } from '../../auth/second-factors/factor-changes.service';
 import { RememberedActorsService } from '../../auth/tokens/remembered-actors.service';
 import { OperationRunner } from '../operations/operation-runner.service';
-import type { BatchOutcome, OperationRecord } from '../operations/operations.repository';
+import type { OperationKind } from '../operations/operation.entity';
+import type { BatchOutcome, OperationRecord, OperationTimes } from '../operations/operations.repository';
 import { OperationsService } from '../operations/operations.service';
 import { listedMax } from '../operations/operation-queues';
 import { ConflictLimitService } from '../../access/rate-limits/conflict-limit.service';
@@ -40,16 +42,16 @@ export class BulkChangesService implements OnModuleInit {
 
   private async runBatch(operation: OperationRecord, user_ids: string[]): Promise<BatchOutcome> {
     const actor = await this.actors.of(operation);
-    const checked = await this.changes.check(actor, await this.actionOf(operation));
+    const checked = await this.changes.check(actor, await this.actionOf(actor, operation));
     return this.apply(actor, checked, user_ids, operation.operation_id);
   }
 
-  private async actionOf({ kind, request, undo_of }: OperationRecord): Promise<UserAction> {
+  private async actionOf(actor: Actor, { kind, request, undo_of }: OperationRecord): Promise<UserAction> {
     if (kind === 'change') return { kind, change: request['change'] as object };
     if (kind === 'delete') return { kind };
     const operation_id = undo_of ?? '';
     const times = await this.operations.timesOf(operation_id);
-    return { kind: 'undo', operation_id, times, restores: request['undoes'] === 'delete' };
+    return undoOf(actor, request['undoes'] as OperationKind, operation_id, times);
   }
 
   /** Applies an action to the users of an operation, in the current transaction. */
@@ -88,4 +90,16 @@ export class BulkChangesService implements OnModuleInit {
     const first = hidden[await this.conflicts.count(actor, hidden.length)];
     return first === undefined ? [] : user_ids.filter((id) => id >= first);
   }
+}
+
+/**
+ * Returns the action that undoes an operation. An import is undone by deleting its users, as long
+ * as they are unchanged and have never logged in.
+ * @throws access.denied
+ */
+export function undoOf(actor: Actor, kind: OperationKind, operation_id: string, times: OperationTimes): UserAction {
+  if (kind !== 'import') return { kind: 'undo', operation_id, times, restores: kind === 'delete' };
+  assertHolds(actor, 'user:import');
+  assertHolds(actor, 'user:delete');
+  return { kind: 'delete', versions: [1], unused_since: times.began_at };
 }

@@ -173,9 +173,11 @@ export class UndoController {
     description:
       'Restores every user whose `version` has not changed since the operation. Possible for 30 days. ' +
       'Other users are skipped, with the reason. ' +
+      'The undo of an import, which requires `user:import` and `user:delete`, deletes the users that it created, ' +
+      'as long as they are unchanged and have never logged in. ' +
       'Users that an undo skipped, or did not reach because it was canceled or failed, ' +
       'can be restored by another undo. ' +
-      'Changes and deletions can be undone, including those of a canceled operation; imports and undos cannot. ' +
+      'Changes, deletions and imports can be undone, including those of a canceled operation; undos cannot. ' +
       'Ended sessions stay ended. Permissions, scope and grants at the time of the undo apply. ' +
       'The response is the operation that does the undo. With up to 10,000 users, it has already ended.',
     answer: {
@@ -184,7 +186,7 @@ export class UndoController {
       description: 'The operation that does the undo',
       headers: { Location: 'Path of that operation' },
     },
-    errors: ['operation.not_found', 'operation.not_undoable', 'operation.overlaps'],
+    errors: ['access.denied', 'operation.not_found', 'operation.not_undoable', 'operation.overlaps'],
     withoutBody: true,
   })
   undoOperation(

@@ -27,6 +27,13 @@ export class BulkPreviewResponse extends BulkCounts {
   would_change!: number;
   /** the first 20 users that would change, as they are now; only their ids without `user:read` */
   sample!: PreviewedUserResponse[];
+  /** with `invite`: mails that will be sent @example 110 */
+  mails!: number;
+  /**
+   * with `invite`: estimated seconds until the last mail is sent, after the mails that wait already
+   * and at the pace of the mails that this instance has sent; a retry takes longer @example 37
+   */
+  mails_seconds!: number;
   /**
    * repeat the request with this token instead of `dry_run` to change exactly the previewed users;
    * if other users match by then, the request fails; valid once

@@ -17,7 +17,9 @@ interface MatchingUsers {
   conditions: Condition[];
 }
 
-/** The users that an operation changed and that none of its undos restored. */
+/**
+ * The users that an operation created or changed, and that none of its undos deleted or restored.
+ */
 interface UndoableUsers {
   undo_of: string;
   times: OperationTimes;
@@ -103,12 +105,12 @@ function undoableSql({ undo_of, times, undos }: UndoableUsers): SqlFragment {
         select target_id as user_id
         from events
         where operation_id = ${undo_of}::uuid
-          and event_type in ('user.changed', 'user.deleted')
+          and event_type in ('user.created', 'user.changed', 'user.deleted')
           and ${recordedBetween(times.began_at, times.ended_at)}
         except
         select target_id
         from events
         where operation_id = any(${undos}::uuid[])
-          and event_type in ('user.changed', 'user.restored')
+          and event_type in ('user.changed', 'user.deleted', 'user.restored')
           and ${recordedBetween(times.ended_at, null)}`;
 }

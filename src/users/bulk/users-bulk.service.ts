@@ -11,7 +11,7 @@ import { type OperationRequest, OperationsService } from '../operations/operatio
 import { UserChangesService } from '../changes/user-changes.service';
 import { type CheckedAction, needsFreshAuthentication } from '../changes/user-change';
 import type { ChangeFoundUsersRequest } from '../users.dto';
-import { BulkChangesService } from './bulk-changes.service';
+import { BulkChangesService, undoOf } from './bulk-changes.service';
 import type { BulkQuery } from './bulk-query';
 import { type Confirmation, ConfirmTokens } from './confirm-tokens';
 import { type BulkPreviewResponse, type BulkResultResponse, countSkipped, toBulkResult } from './users-bulk.dto';
@@ -81,20 +81,21 @@ export class UsersBulkService {
   }
 
   /**
-   * Restores the users that an operation changed and that have not changed since. Retries users
-   * that an earlier undo skipped.
-   * @throws operation.not_found, operation.not_undoable, operation.overlaps, request.rate_limited
+   * Restores the users that an operation changed, or deletes the users that an import created, if
+   * they have not changed since. Retries users that an earlier undo skipped.
+   * @throws access.denied, operation.not_found, operation.not_undoable, operation.overlaps,
+   * request.rate_limited
    */
   @Transactional()
   async undo(actor: Actor, operation_id: string): Promise<OperationResponse> {
     const { kind, finished_at } = await this.operations.get(actor, operation_id);
-    if (finished_at === null || kind === 'undo' || kind === 'import') throw new AppError('operation.not_undoable');
+    if (finished_at === null || kind === 'undo') throw new AppError('operation.not_undoable');
     if (kind === 'delete') await this.bulkChanges.assertMayRestore(actor);
     const times = await this.operations.timesOf(operation_id);
-    const checked = await this.changes.check(actor, { kind: 'undo', operation_id, times, restores: kind === 'delete' });
+    const checked = await this.changes.check(actor, undoOf(actor, kind, operation_id, times));
     const operation: OperationRequest = {
       kind: 'undo',
-      permission: kind === 'delete' ? 'user:delete' : 'user:update',
+      permission: kind === 'change' ? 'user:update' : 'user:delete',
       request: { undo_of: operation_id, undoes: kind },
       undo_of: operation_id,
     };
@@ -110,11 +111,12 @@ export class UsersBulkService {
     const confirm_id = newId();
     const found = await this.changes.preview(actor, checked, request.conditions, confirm_id);
     const { matched, would_change, unchanged, with_factors, with_keys, sample, skipped, digest } = found;
+    const { mails, mails_seconds } = found;
     assertExpected(request, matched);
     const expires_at = found.previewed_at.getTime() + confirmWithinMs;
     return {
       kind: 'preview',
-      ...{ matched, would_change, unchanged, with_factors, with_keys, sample },
+      ...{ matched, would_change, unchanged, with_factors, with_keys, mails, mails_seconds, sample },
       ...{ ...countSkipped(found.skipped_reasons), skipped },
       confirm_token: this.tokens.mint({ confirm_id, expires_at, count: matched, digest }, { actor, ...request }),
       expires_at: new Date(expires_at),
@@ -199,9 +201,10 @@ function assertConfirmed(confirmed: Confirmation, fixed: FixedSet): void {
 function assertChange(request: ChangeFoundUsersRequest): void {
   if (Object.keys(request).length === 0)
     throw invalid({ pointer: '', code: 'field.required', detail: 'must contain a field to change' });
-  const { roles, roles_add, roles_remove, secure } = request;
-  if (secure !== undefined && Object.keys(request).length > 1)
-    throw invalid({ pointer: '/secure', code: 'field.not_allowed', detail: 'cannot be combined with other fields' });
+  const { roles, roles_add, roles_remove } = request;
+  const alone = (['secure', 'invite'] as const).find((field) => request[field] !== undefined);
+  if (alone !== undefined && Object.keys(request).length > 1)
+    throw invalid({ pointer: `/${alone}`, code: 'field.not_allowed', detail: 'cannot be combined with other fields' });
   if (roles !== undefined && (roles_add !== undefined || roles_remove !== undefined))
     throw invalid({
       pointer: '/roles',

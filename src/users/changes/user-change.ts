@@ -27,6 +27,11 @@ export interface DeleteAction {
   purge?: boolean;
   /** versions that the caller expects (`If-Match`); null = any */
   versions?: number[] | null;
+  /**
+   * skips users who have logged in since this time, because they are no longer as an import left
+   * them
+   */
+  unused_since?: Date;
 }
 
 /** Restores the values that users had before an operation, or with `restores` deleted users. */
@@ -127,6 +132,11 @@ export function resetsFactors(action: UserAction): boolean {
 /** Returns whether an action voids the passwords, links and sessions of users. */
 export function secures(action: UserAction): boolean {
   return action.kind === 'change' && action.change.secure === true;
+}
+
+/** Returns whether an action mails invitations. */
+export function invites(action: UserAction): boolean {
+  return action.kind === 'change' && action.change.invite === true;
 }
 
 /**

@@ -20,6 +20,7 @@ import {
   type ChangeAction,
   type CheckedAction,
   type DeleteAction,
+  invites,
   needsFreshAuthentication,
   type PreviewedAction,
   resetsFactors,
@@ -36,6 +37,9 @@ export interface ActionPreview
   extends ActionOutcome, Pick<PreviewedAction, 'would_change' | 'digest' | 'previewed_at'> {
   /** the first 20 users that would change, as they are now; ids only without `user:read` (Z33) */
   sample: PreviewedUserResponse[];
+  /** number of invitations, and the estimated seconds until the last of them is sent */
+  mails: number;
+  mails_seconds: number;
 }
 
 /**
@@ -79,7 +83,9 @@ export class UserChangesService {
    * @param seed seed of the digest of the user ids
    */
   async preview(actor: Actor, checked: CheckedAction, conditions: Condition[], seed: string): Promise<ActionPreview> {
-    const { sample_ids, ...preview } = await this.users.preview(actor, checked, conditions, seed);
+    const { sample_ids, ...found } = await this.users.preview(actor, checked, conditions, seed);
+    const mails = invites(checked.action) ? found.would_change : 0;
+    const preview = { ...found, mails, mails_seconds: await this.mails.secondsFor(mails) };
     if (!holds(actor.permissions, 'user:read'))
       return { ...preview, sample: sample_ids.map((user_id) => ({ user_id })) };
     const sample = await this.users.listByIds(sample_ids, actor);
@@ -96,10 +102,10 @@ export class UserChangesService {
 
   /**
    * Applies an action to users. Ends the sessions that users may no longer have, voids the links of
-   * users who are now disabled or deleted, suspends their invitations, and restores the links of
-   * users who no longer are. The caller removes the second factors of the users in `reset_ids`,
-   * which are locked, and records the event of a single user who is secured.
-   * Skips users that a rule protects; ids without a user in the actor's scope are skipped as
+   * users who are now disabled or deleted, suspends their invitations, restores the links of users
+   * who no longer are, and mails invitations. The caller removes the second factors of the users in
+   * `reset_ids`, which are locked, and records the event of a single user who is secured. Skips
+   * users that a rule protects; ids without a user in the actor's scope are skipped as
    * `user.not_found`. Call it within a transaction.
    * @param operation_id operation that the events belong to
    */
@@ -136,6 +142,7 @@ export class UserChangesService {
       await this.mails.restoreLinks(changed_ids, true);
       await this.sessions.endOf(actor, changed_ids, 'secured');
     }
+    if (invites(action)) await this.mails.inviteAgain(changed_ids);
     const links = let_in_ids.length === 0 ? {} : await this.mails.restoreLinks(let_in_ids);
     return { ...applied, links };
   }
@@ -179,5 +186,6 @@ function assignsNetworks(action: UserAction): boolean {
 function eventTypeOf(action: UserAction): EventType {
   if (action.kind === 'delete') return 'user.deleted';
   if (secures(action)) return 'user.secured';
+  if (invites(action)) return 'user.invited';
   return action.kind === 'undo' && action.restores ? 'user.restored' : 'user.changed';
 }

@@ -14,13 +14,18 @@ import {
   beforeOperationJoins,
   differsSql,
 } from '../user-assignments.sql';
-import { type CheckedAction, resetsFactors, secures, type UserAction } from './user-change';
+import { type CheckedAction, invites, resetsFactors, secures, type UserAction } from './user-change';
 import { userFilterSql } from '../user-list.sql';
 import { refusalSql, staysAdministrator } from './user-rules.sql';
 import { visibleUsers } from '../users.sql';
 
 const skippedMax = 100;
 const sampleMax = 20;
+const invitedTargets = rawSql(`(
+      select user_id as id, carrier_id, '{}'::jsonb as changes, null::integer as version
+      from judged
+      where verdict is null
+    ) target`);
 const hasKeys = sql`users.user_id in (select created_by from keys where ${activeKey})`;
 
 /**
@@ -62,8 +67,8 @@ export function applyActionSql(
     ${
       event === null
         ? sql``
-        : sql`-- recorded: one event for each changed user.
-    recorded as (${recordEventsSql(event, rawSql('changed target'))}
+        : sql`-- recorded: one event for each changed or invited user.
+    recorded as (${recordEventsSql(event, invites(checked.action) ? invitedTargets : rawSql('changed target'))}
     ),`
     }
     -- skipped: the users that a rule protects, and the ids for which no user was found.
@@ -78,9 +83,14 @@ export function applyActionSql(
       array(
         select id from changed
         union
-        select user_id from judged where verdict is null and resets
+        select user_id from judged where verdict is null and acts
       ) as changed_ids,
-      array(select user_id from judged where verdict is null and resets order by user_id) as reset_ids,
+      array(
+        select user_id
+        from judged
+        where verdict is null and acts and ${resetsFactors(checked.action)}::boolean
+        order by user_id
+      ) as reset_ids,
       array(select id from changed where shut_out) as shut_out_ids,
       array(select id from changed where was_out and not shut_out order by id) as let_in_ids,
       (select changes from changed limit 1) as changes`;
@@ -111,13 +121,13 @@ export function previewActionSql(
     )
     select
       ${outcomeSql(checked.action)},
-      (select count(*)::integer from judged where verdict is null and (differs or resets)) as would_change,
+      (select count(*)::integer from judged where verdict is null and (differs or acts)) as would_change,
       (select ${digestSql('user_id', seed)} from judged) as digest,
       now() as previewed_at,
       array(
         select user_id
         from judged
-        where verdict is null and (differs or resets)
+        where verdict is null and (differs or acts)
         order by user_id
         limit ${sampleMax}::integer
       ) as sample_ids`;
@@ -154,14 +164,15 @@ function foundSql(actor: Actor, checked: CheckedAction, target: SqlFragment, mod
       ? { columns: rawSql(', before.target_version as version_left'), joins: beforeOperationJoins(action) }
       : { columns: sql``, joins: sql`` };
   return sql`-- found: the users, each with the rule that forbids the action, and whether the action would
-    -- change the fields or remove the second factors of the user.
+    -- change the fields of the user, or act on the user without a change: remove the second factors
+    -- or mail an invitation.
     found as materialized (
       select
         users.user_id,
         users.carrier_id,${mode === 'lock' ? beforeAndAfterSql(assignments) : sql``}
         ${refusalSql(actor, checked)} as refusal,
         ${differsSql(assignments)} as differs,
-        ${resetsFactors(action) ? rawSql(`users.second_factors <> '{}'`) : rawSql('false')} as resets,
+        ${resetsFactors(action) ? rawSql(`users.second_factors <> '{}'`) : rawSql(String(invites(action)))} as acts,
         ${secures(action) ? rawSql(`users.second_factors <> '{}'`) : rawSql('false')} as has_factors,
         ${secures(action) ? hasKeys : rawSql('false')} as has_keys,
         (${isAdministrator} and not ${staysAdministrator(action)}) as leaves_administrators
@@ -208,7 +219,7 @@ const forbiddenSql = sql`
 
 /** The columns of an `ActionOutcome`. Needs the relations `judged` and `skipped`. */
 const outcomeSql = (action: UserAction) => sql`(select count(*)::integer from judged) as matched,
-      (select count(*)::integer from judged where verdict is null and not (differs or resets)) as unchanged,
+      (select count(*)::integer from judged where verdict is null and not (differs or acts)) as unchanged,
       ${countSql(action, 'has_factors')} as with_factors,
       ${countSql(action, 'has_keys')} as with_keys,
       (

@@ -6,6 +6,7 @@ import { type Assignment, assignmentsOf, differsSql, valueAfter } from '../user-
 import {
   type ChangeAction,
   type CheckedAction,
+  invites,
   resetsFactors,
   secures,
   touchesPower,
@@ -70,9 +71,23 @@ function versionRules(action: UserAction): SqlFragment[] {
   if (action.kind === 'undo')
     return [sql`when users.version is distinct from users.version_left then array['user.version_mismatch']`];
   const { versions = null } = action;
-  return versions === null
-    ? []
-    : [sql`when users.version <> all(${versions}::integer[]) then array['user.version_mismatch']`];
+  return [
+    ...(versions === null
+      ? []
+      : [sql`when users.version <> all(${versions}::integer[]) then array['user.version_mismatch']`]),
+    ...(action.kind === 'delete' && action.unused_since !== undefined
+      ? [sql`when ${hasLoggedInSince(action.unused_since)} then array['user.has_logged_in']`]
+      : []),
+  ];
+}
+
+/** Renders whether a user has logged in. A login does not change `version`. */
+function hasLoggedInSince(time: Date): SqlFragment {
+  return sql`exists (
+            select
+            from user_logins
+            where user_logins.user_id = users.user_id and user_logins.last_login_at > ${time}::timestamptz
+          )`;
 }
 
 /**
@@ -122,7 +137,9 @@ function selfRules(actor: Actor, action: UserAction, assignments: Assignment[], 
 /** Renders the rules about new values, which must fit the kind and the state of the user. */
 function valueRules(action: ChangeAction | UndoAction, assignments: Assignment[], grants: Grants): SqlFragment[] {
   const change = action.kind === 'change' ? action.change : {};
-  const rules: SqlFragment[] = [];
+  const rules: SqlFragment[] = invites(action)
+    ? [sql`when users.status <> 'invited' then array['user.not_invited']`]
+    : [];
   if (action.kind === 'undo' || change.status !== undefined) {
     const changes = action.kind === 'undo' ? sql`users.status <> users.after_status and ` : sql``;
     rules.push(

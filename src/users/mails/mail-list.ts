@@ -5,6 +5,9 @@ import { mailNames } from '../../platform/mail/mail-name';
 /** State of a mail that is not sent yet. */
 export const mailStates = namedEnum('MailState', ['waiting', 'retrying', 'sending', 'failed']);
 
+/** State of a mail in the login check. */
+export const userMailStates = namedEnum('UserMailState', [...mailStates, 'sent']);
+
 /** Filters and sort fields of mail lists. */
 export const mailList: ListSpec = {
   name: 'mails',

@@ -1,7 +1,7 @@
 import { PageResponse } from '../../http/lists/page.dto';
 import type { MailName } from '../../platform/mail/mail-name';
 import { shownMailError } from '../../platform/mail/mail-error';
-import type { mailStates } from './mail-list';
+import type { mailStates, userMailStates } from './mail-list';
 
 /** A mail that is not sent yet. Contains neither its text nor its link. */
 export class MailResponse {
@@ -38,6 +38,22 @@ export class MailResponse {
   created_at!: Date;
   /** time of the next attempt; null while `sending` and after the last attempt */
   next_attempt_at!: Date | null;
+}
+
+/** A mail to a user: not sent yet, or sent with a link that was neither used nor replaced. */
+export class UserMailResponse {
+  /** absent for a sent mail @example 00000000-0000-8000-8000-00000000002a */
+  mail_id?: string;
+  /** kind of mail */
+  kind!: MailName;
+  /** `sent` once the mail server has accepted the mail; otherwise see `GET /mail/list` */
+  state!: (typeof userMailStates)[number];
+  /** number of attempts so far; absent for a sent mail @example 3 */
+  attempts?: number;
+  /** response of the mail server to the last failed attempt @example 550 mailbox unavailable */
+  last_error?: string;
+  /** when the mail server got the mail; absent for any other mail */
+  sent_at?: Date;
 }
 
 /** A page of mails. */

@@ -6,6 +6,7 @@ import { type Page, readPage } from '../../http/lists/page';
 import { rawSql, sql, type SqlFragment } from '../../http/lists/sql';
 import { Database } from '../../platform/database/database';
 import { jobsSql } from '../../platform/jobs/jobs.sql';
+import { linkState } from '../../auth/passwords/link-state.sql';
 import { mailJob } from './mail-job';
 import { mailListSql } from './mail-list.sql';
 import type { MailResponse } from './mails.dto';
@@ -40,6 +41,16 @@ export class MailsRepository {
     return readPage<MailResponse>(this.database, source, query);
   }
 
+  /** Lists the newest unsent mails to a user. */
+  listOf(user_id: string, max: number): Promise<MailResponse[]> {
+    return this.database.run<MailResponse>(sql`
+      select ${columns}
+      from ${mailListSql.from}
+      where mails.user_id = ${user_id}::uuid
+      order by mails.created_at desc, mails.mail_id desc
+      limit ${max}::integer`);
+  }
+
   /** Counts the mails to all users by state. */
   async countByState(): Promise<{ state: MailResponse['state']; count: number }[]> {
     return this.database.run(sql`
@@ -65,10 +76,7 @@ export class MailsRepository {
         users.email,
         case
           when users.status = 'active' then 'voided'
-          when link.user_id is null then 'none'
-          when link.expires_at is null then 'unsent'
-          when link.expires_at > now() then 'valid'
-          else 'expired'
+          else ${linkState}
         end as state
       from users
       left join credentials on credentials.user_id = users.user_id

@@ -92,8 +92,8 @@ export class SecurityMailsService {
   async secondStepsMissing(logins: AbandonedLogin[]): Promise<void> {
     const byUser = new Map(logins.map((login) => [login.user_id, login]));
     if (byUser.size === 0) return;
-    const allowed = await this.limits.take(secondStepLimit, [...byUser.keys()]);
-    const notices = [...byUser.values()].filter(({ user_id }) => allowed.has(user_id));
+    const waits = await this.limits.takeOrWaitAll(secondStepLimit, [...byUser.keys()]);
+    const notices = [...byUser.values()].filter(({ user_id }) => !waits.has(user_id));
     await enqueueMails(
       this.jobs,
       notices.map(({ user_id, created_at, ...caller }) => ({

@@ -60,17 +60,40 @@ export class UserMailsService {
   }
 
   /**
-   * Mails invitations to users without one, with different addresses. Beyond the limit, the mail is
-   * sent later. Other mails have priority, so that an import delays no reset.
+   * Mails invitations to users with different addresses, and voids their older invitations. Beyond
+   * the limit, both happen later. Other mails have priority, so that an import delays no reset.
    */
-  async inviteNew(users: Addressee[]): Promise<void> {
+  async inviteMany(users: Addressee[]): Promise<void> {
     const addresses = users.map(({ email }) => canonical(email));
-    const allowed = await this.limits.take(invitationLimit, addresses);
-    const invited = users.filter(({ email }) => allowed.has(canonical(email)));
-    const user_ids = invited.map(({ user_id }) => user_id);
-    await this.credentials.requestTokens(user_ids, 'invite');
-    await enqueueMails(this.jobs, invited.map(invitationOf), 1);
-    for (const user of users.filter(({ email }) => !allowed.has(canonical(email)))) await this.invite(user);
+    const waits = await this.limits.takeOrWaitAll(invitationLimit, addresses);
+    const invited = users.filter(({ email }) => !waits.has(canonical(email)));
+    await this.credentials.requestTokens(
+      invited.map(({ user_id }) => user_id),
+      'invite',
+    );
+    const mails = users.map((user) => {
+      const delay_seconds = waits.get(canonical(user.email));
+      const job: MailJob = { ...invitationOf(user), ...(delay_seconds === undefined ? {} : { delayed: true }) };
+      return { payload: job, key: mailKey(job), ...(delay_seconds === undefined ? {} : { delay_seconds }) };
+    });
+    await this.jobs.enqueueMany(mailJob, mails, 1);
+  }
+
+  /** Mails new invitations to those of these users who are invited. */
+  async inviteAgain(user_ids: string[]): Promise<void> {
+    const links = await this.repository.listLinks(user_ids);
+    await this.inviteMany(links.filter(({ state }) => state !== 'voided'));
+  }
+
+  /**
+   * Estimates the seconds until the last of a number of new mails is sent: after the mails that
+   * wait already, at the pace at which this instance has sent mails so far.
+   */
+  async secondsFor(mails: number): Promise<number> {
+    if (mails === 0) return 0;
+    const waiting = (await this.repository.countByState()).filter(({ state }) => state !== 'failed');
+    const total = waiting.reduce((sum, { count }) => sum + count, mails);
+    return Math.ceil(total * this.jobs.secondsPerJob(mailJob));
   }
 
   /**
@@ -179,7 +202,7 @@ export class UserMailsService {
     const of = (wanted: LinkState) => found.filter(({ state }) => state === wanted);
     const secured = of('voided').map(({ user_id }): MailJob => ({ user_id, mail: 'secured' }));
     await enqueueMails(this.jobs, secured, secured.length > 1 ? 1 : 0);
-    await this.inviteNew([...of('unsent'), ...(uninvited ? of('none') : [])]);
+    await this.inviteMany([...of('unsent'), ...(uninvited ? of('none') : [])]);
     return { links_restored: of('valid').length + of('unsent').length, links_expired: of('expired').length };
   }
 

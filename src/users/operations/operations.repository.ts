@@ -36,12 +36,17 @@ export interface OperationTimes {
 
 /**
  * Renders until when an operation that ends now can be undone; null if it cannot. An operation that
- * only resets second factors or secures accounts cannot be undone.
+ * only resets second factors, secures accounts or mails invitations cannot be undone.
  */
 function undoUntil(changed: SqlFragment): SqlFragment {
   return sql`case
-          when ${changed} > 0 and kind in ('change', 'delete')
-            and coalesce(request -> 'change' not in ('{"reset_second_factors": true}', '{"secure": true}'), true)
+          when ${changed} > 0 and kind <> 'undo'
+            and coalesce(
+              request -> 'change' not in (
+                '{"reset_second_factors": true}', '{"secure": true}', '{"invite": true}'
+              ),
+              true
+            )
           then now() + make_interval(days => ${undoDays}::integer)
         end`;
 }

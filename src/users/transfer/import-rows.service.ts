@@ -25,6 +25,8 @@ export interface RowsOutcome {
   /** number of these rows that are skipped, with `on_conflict=skip` */
   unchanged: number;
   failed: SkippedRow[];
+  /** number of created users without a password, who can be invited */
+  invited: number;
 }
 
 const takenCodes: Record<Conflict['field'], string> = {
@@ -117,7 +119,7 @@ export class ImportRowsService implements OnModuleInit {
       const created_by = actor.actor_type === 'system' ? null : actor.user_id;
       const created = await this.users.create(ready, created_by, eventBase(actor, 'user.created', { operation_id }));
       const invited = ready.filter(({ status, line }) => status === 'invited' && created.includes(line));
-      if (options.invite && invited.length > 0) await this.mails.inviteNew(invited);
+      if (options.invite && invited.length > 0) await this.mails.inviteMany(invited);
       return created;
     });
   }
@@ -163,7 +165,8 @@ export class ImportRowsService implements OnModuleInit {
     }
     users.filter(({ line }) => line >= end).forEach((user) => fail(user, uncheckedRow));
     failed.sort((one, other) => one.line - other.line);
-    return { created: created.size, conflicts: taken.length, unchanged, failed };
+    const invited = free.filter(({ line, status }) => status === 'invited' && created.has(line)).length;
+    return { created: created.size, conflicts: taken.length, unchanged, failed, invited };
   }
 
   /**

@@ -8,7 +8,13 @@ import type { CellForm } from '../user-fields';
 import { userFilterSql } from '../user-list.sql';
 import { userColumn, userJoins, visibleUsers } from '../users.sql';
 import { numeric } from './files/csv-cells';
-import { ignoredColumns, importColumns, transferColumns, type TransferFormat } from './files/transfer-columns';
+import {
+  type ExportColumn,
+  ignoredColumns,
+  importColumns,
+  transferColumns,
+  type TransferFormat,
+} from './files/transfer-columns';
 
 /** A `;` after which a spreadsheet may start a formula, as in `csv_cell`. */
 const guardedPart = `;(?=[''"]*[-=+@＝＋－＠])`;
@@ -22,6 +28,9 @@ export interface ExportRequest {
   scope: Scope;
   conditions: Condition[];
   format: TransferFormat;
+  columns: readonly ExportColumn[];
+  /** character between the cells of a CSV file */
+  delimiter: string;
   /** includes the password hash of users without these roles; null = no hashes */
   hashes_unless_roles: string[] | null;
 }
@@ -46,7 +55,7 @@ export class UsersExportRepository {
     const { holder, format } = request;
     const condition = exportedSql(request);
     const source = sql`users where ${condition}`;
-    const lines = format === 'csv' ? csvLines(condition) : jsonLines(condition, request.hashes_unless_roles);
+    const lines = format === 'csv' ? csvLines(condition, request) : jsonLines(condition, request);
     return this.read(holder, source, lines, format === 'csv' ? '\r\n' : '\n', signal);
   }
 
@@ -83,7 +92,7 @@ function exportedSql({ scope, conditions }: ExportRequest): SqlFragment {
     and ${filterSql(conditions, userFilterSql)}`;
 }
 
-function csvLines(condition: SqlFragment): SqlFragment {
+function csvLines(condition: SqlFragment, { columns, delimiter }: ExportRequest): SqlFragment {
   const cell: Record<CellForm, (column: string) => string> = {
     text: (column) => `csv_cell(${column})`,
     list: (column) => `case
@@ -99,21 +108,19 @@ function csvLines(condition: SqlFragment): SqlFragment {
     time: (column) => `coalesce(rfc3339(${column}), '')`,
     address: (column) => `coalesce(host(${column}), '')`,
   };
-  const cells = Object.entries(transferColumns).map(([name, form]) => rawSql(cell[form](userColumn(name))));
+  const cells = columns.map((name) => rawSql(cell[transferColumns[name]](userColumn(name))));
   return sql`
-    select ${joinSql(cells, ` || ',' || `)}
+    select concat_ws(${delimiter}::text, ${joinSql(cells, ', ')})
     from users
     ${userJoins}
     where ${condition}
     order by users.user_id`;
 }
 
-function jsonLines(condition: SqlFragment, hashes_unless_roles: string[] | null): SqlFragment {
+function jsonLines(condition: SqlFragment, { columns: names, hashes_unless_roles }: ExportRequest): SqlFragment {
   const value = (column: string, form: CellForm) =>
     form === 'time' ? `rfc3339(${column})` : form === 'address' ? `host(${column})` : column;
-  const columns = Object.entries(transferColumns).map(([name, form]) =>
-    rawSql(`${value(userColumn(name), form)} as ${name}`),
-  );
+  const columns = names.map((name) => rawSql(`${value(userColumn(name), transferColumns[name])} as ${name}`));
   const hash = sql`(
         select password_hash
         from credentials

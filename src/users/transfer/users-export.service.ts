@@ -16,7 +16,14 @@ import { OperationsService } from '../operations/operations.service';
 import { RolesService } from '../../access/roles/roles.service';
 import { userFilter } from '../user-list';
 import { exportPace, paced } from './files/paced';
-import { ignoredColumns, importColumns, transferColumns, type TransferFormat } from './files/transfer-columns';
+import {
+  delimiters,
+  type ExportColumn,
+  exportColumns,
+  ignoredColumns,
+  importColumns,
+  type TransferFormat,
+} from './files/transfer-columns';
 import { type OpenExport, UsersExportRepository } from './users-export.repository';
 
 /** A file that is written while the client reads it. */
@@ -35,6 +42,11 @@ export type ExportedUsers = ExportedFile & { changes_cursor: string };
 export interface ParsedExport {
   conditions: Condition[];
   format: TransferFormat;
+  columns: readonly ExportColumn[];
+  /** character between the cells of a CSV file */
+  delimiter: string;
+  /** whether a CSV file begins with a byte order mark */
+  bom: boolean;
   hashes: boolean;
   /** the parameters as they were sent, for a link */
   sent: RawQuery;
@@ -56,7 +68,7 @@ const mediaTypes: Record<TransferFormat, string> = {
 };
 
 /** Parameters of an export that are not filters. */
-const options = ['format', 'hashes'];
+const options = ['format', 'column_in', 'delimiter', 'bom', 'hashes'];
 
 /** Exports users to a file. */
 @Injectable()
@@ -82,14 +94,15 @@ export class UsersExportService {
    * @throws auth.reauthentication_required, request.rate_limited, service.overloaded
    */
   async export(actor: Actor, query: ParsedExport, gone: AbortSignal): Promise<ExportedUsers> {
-    const { conditions, format, hashes, sent } = query;
+    const { conditions, format, columns, delimiter, bom, hashes, sent } = query;
     if (hashes) assertFresh(actor);
     const hashes_unless_roles = hashes ? (await this.roles.grantsOf(actor)).forbidden : null;
     const holder = holderOf(actor);
     const changes_cursor = await this.feed.cursorForCopy();
-    const open = await this.users.open({ holder, scope: actor, conditions, format, hashes_unless_roles }, gone);
-    const columns = format === 'csv' ? Object.keys(transferColumns) : null;
-    const file = await this.send(open, 'users', format, columns, () => {
+    const request = { holder, scope: actor, conditions, format, columns, delimiter, hashes_unless_roles };
+    const open = await this.users.open(request, gone);
+    const header = format === 'csv' ? `${bom ? '\ufeff' : ''}${columns.join(delimiter)}\r\n` : '';
+    const file = await this.send(open, 'users', format, header, () => {
       // The event contains the filter parameters without their values, which may be personal.
       const changes = {
         count: { after: open.count },
@@ -125,7 +138,8 @@ export class UsersExportService {
       throw invalid(...parameters.map((parameter) => ({ parameter, code: 'parameter.conflict', detail })));
     await this.operations.assertSkippedKept(actor, operation_id, 'user:export');
     const open = await this.users.openSkipped(holderOf(actor), operation_id, gone);
-    return this.send(open, 'skipped', 'csv', [...ignoredColumns, ...Object.keys(importColumns)], () => {
+    const header = `${[...ignoredColumns, ...Object.keys(importColumns)].join(',')}\r\n`;
+    return this.send(open, 'skipped', 'csv', header, () => {
       const target = { type: 'operation' as const, id: operation_id, operation_id };
       return this.events.record(actor, 'operation.skipped_exported', target, { count: { after: open.count } });
     });
@@ -135,7 +149,7 @@ export class UsersExportService {
     open: OpenExport,
     name: string,
     format: TransferFormat,
-    columns: string[] | null,
+    header: string,
     record: () => Promise<void>,
   ): Promise<ExportedFile> {
     try {
@@ -144,7 +158,7 @@ export class UsersExportService {
         .toISOString()
         .replace(/[-:]|\.\d+/g, '');
       const late = new AbortController();
-      const texts = paced(await begin(open, columns), this.pace, () => late.abort());
+      const texts = paced(await begin(open, header), this.pace, () => late.abort());
       return { name: `${name}-${time}.${format}`, media_type: mediaTypes[format], texts, late: late.signal };
     } catch (error) {
       await open.close();
@@ -160,9 +174,8 @@ function holderOf(actor: Actor): string {
 }
 
 /** Reads the first lines, so that an early error still becomes an error response. */
-async function begin({ texts }: OpenExport, columns: string[] | null): Promise<AsyncIterable<string>> {
+async function begin({ texts }: OpenExport, header: string): Promise<AsyncIterable<string>> {
   const first = await texts.next();
-  const header = columns === null ? '' : `${columns.join(',')}\r\n`;
   return (async function* () {
     try {
       yield `${header}${first.done === true ? '' : first.value}`;
@@ -179,14 +192,31 @@ async function begin({ texts }: OpenExport, columns: string[] | null): Promise<A
  */
 export function parseExport(query: RawQuery, { actor }: Pick<QueryContext, 'actor'>): ParsedExport {
   if (readBoolean(query, 'hashes')) assertHolds(actor, 'user:purge');
-  const { format = 'csv', hashes, ...filters } = query;
+  const { format = 'csv', column_in, delimiter = 'comma', bom, hashes, ...filters } = query;
   const errors: FieldError[] = [];
   const conditions = parseFilter(filters, userFilter, errors);
   const withHashes = readBoolean({ hashes }, 'hashes', errors);
   if (format !== 'csv' && format !== 'ndjson')
     errors.push({ parameter: 'format', ...limitFault('parameter.malformed', { allowed: ['csv', 'ndjson'] }) });
+  const withBom = readBoolean({ bom }, 'bom', errors);
+  const columns = typeof column_in === 'string' ? column_in.split(',') : column_in === undefined ? exportColumns : [];
+  const known = columns.filter((name, index) => isColumn(name) && columns.indexOf(name) === index);
+  if (columns.length === 0 || known.length < columns.length)
+    errors.push({ parameter: 'column_in', ...limitFault('parameter.malformed', { allowed: exportColumns }) });
+  if (typeof delimiter !== 'string' || !Object.hasOwn(delimiters, delimiter))
+    errors.push({ parameter: 'delimiter', ...limitFault('parameter.malformed', { allowed: Object.keys(delimiters) }) });
+  for (const parameter of format === 'ndjson' ? ['delimiter', 'bom'] : [])
+    if (query[parameter] !== undefined)
+      errors.push({ parameter, code: 'parameter.conflict', detail: 'requires format=csv' });
   if (withHashes && format !== 'ndjson')
     errors.push({ parameter: 'hashes', code: 'parameter.conflict', detail: 'requires format=ndjson' });
   if (errors.length > 0) throw invalid(...errors);
-  return { conditions, format: format as TransferFormat, hashes: withHashes, sent: query };
+  return {
+    ...{ conditions, format: format as TransferFormat, columns: columns as ExportColumn[], sent: query },
+    ...{ delimiter: delimiters[delimiter as keyof typeof delimiters], bom: withBom, hashes: withHashes },
+  };
+}
+
+function isColumn(name: string): name is ExportColumn {
+  return (exportColumns as readonly string[]).includes(name);
 }

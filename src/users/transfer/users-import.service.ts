@@ -14,6 +14,7 @@ import { OperationRunner } from '../operations/operation-runner.service';
 import type { OperationResponse } from '../operations/operations.dto';
 import { OperationsService } from '../operations/operations.service';
 import { type SkippedLimits, skippedLimits } from '../operations/operation-queues';
+import { UserMailsService } from '../mails/user-mails.service';
 import { ConflictLimitService } from '../../access/rate-limits/conflict-limit.service';
 import { addFailed, cellsOf, emptySummary } from './files/failed-rows';
 import { faultSize, type ImportLine, readFile } from './files/import-file';
@@ -40,6 +41,7 @@ export class UsersImportService {
     private readonly idempotency: IdempotencyService,
     private readonly events: EventsService,
     private readonly conflicts: ConflictLimitService,
+    private readonly mails: UserMailsService,
   ) {}
 
   /**
@@ -126,16 +128,17 @@ export class UsersImportService {
   /** Checks the rows and records an event with the counts. @throws request.rate_limited */
   private async preview(actor: Actor, options: ImportOptions, file: UploadedFile): Promise<ImportPreviewResponse> {
     await this.conflicts.assertOpen(actor);
-    const result = { matched: 0, would_create: 0, unchanged: 0 };
+    const result = { matched: 0, would_create: 0, unchanged: 0, mails: 0 };
     const summary = emptySummary();
     let conflictCount = 0;
     for await (const lines of batchesOf(file, skippedLimits)) {
       result.matched += lines.length;
       if (result.matched > rowsMax) throw new AppError('request.too_large');
-      const { created, unchanged, failed, conflicts } = await this.rows.preview(actor, lines, options);
+      const { created, unchanged, failed, conflicts, invited } = await this.rows.preview(actor, lines, options);
       conflictCount += conflicts;
       result.would_create += created;
       result.unchanged += unchanged;
+      result.mails += invited;
       addFailed(summary, failed);
     }
     const counts = {
@@ -144,7 +147,8 @@ export class UsersImportService {
       conflicts: { after: conflictCount },
     };
     await this.events.record(actor, 'user.import_previewed', { type: 'user', carrier_id: actor.carrier_id }, counts);
-    return { kind: 'preview', ...result, ...summary };
+    const mails_seconds = await this.mails.secondsFor(result.mails);
+    return { kind: 'preview', ...result, mails_seconds, ...summary };
   }
 }
 

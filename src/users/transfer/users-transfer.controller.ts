@@ -24,6 +24,7 @@ import { Endpoint } from '../../http/endpoint.decorator';
 import { PathId } from '../../http/fields/path-id.decorator';
 import type { RawQuery } from '../../http/lists/filter';
 import type { Answered } from '../../platform/times';
+import { listMax } from '../../http/lists/filter-value';
 import { filterParameters, type ParameterDoc } from '../../http/lists/parameters';
 import { namedEnum } from '../../platform/named-enum';
 import { Upload, UploadedFile } from '../../http/bodies/upload';
@@ -42,7 +43,7 @@ import {
   UsersExportService,
 } from './users-export.service';
 import { UsersImportService } from './users-import.service';
-import { importColumns, transferFormats } from './files/transfer-columns';
+import { delimiters, exportColumns, importColumns, transferFormats } from './files/transfer-columns';
 import { ExportLinkResponse, ImportPreviewResponse } from './users-transfer.dto';
 
 const exportParameters: ParameterDoc[] = [
@@ -50,6 +51,24 @@ const exportParameters: ParameterDoc[] = [
     name: 'format',
     description: 'Format of the file',
     schema: { type: 'string', enum: transferFormats, default: 'csv' },
+  },
+  {
+    name: 'column_in',
+    description: 'Columns of the file, in this order; all by default',
+    schema: { type: 'array', items: { type: 'string', enum: exportColumns }, minItems: 1, maxItems: listMax },
+    style: 'form',
+    explode: false,
+  },
+  {
+    name: 'delimiter',
+    description: 'Character between the cells of a CSV file. Spreadsheets in German expect `semicolon`',
+    /** Character between the cells of a CSV file. */
+    schema: { type: 'string', enum: namedEnum('CsvDelimiter', Object.keys(delimiters)), default: 'comma' },
+  },
+  {
+    name: 'bom',
+    description: '`true`: begins a CSV file with a byte order mark, so that Excel reads it as UTF-8',
+    schema: { type: 'boolean', default: false },
   },
   {
     name: 'hashes',
@@ -88,7 +107,7 @@ const columns = Object.keys(importColumns)
 const exportDescription = [
   'Exports all users in the scope of the caller that match the filter, from one snapshot, in the order of their ids. ' +
     'The filters are those of `GET /user/list`, including `attributes.<key>`. ' +
-    'An import accepts the columns of an export.',
+    'An import accepts the columns of an export, with any delimiter and with or without a byte order mark.',
   'CSV follows RFC 4180 with a header line. An empty cell is no value. `attributes` is JSON. ' +
     'Lists are plain text with `;` between the items; a list that is empty, or that a spreadsheet would change to a ' +
     'number or date, is JSON. ' +

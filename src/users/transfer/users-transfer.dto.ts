@@ -62,6 +62,16 @@ export class ImportPreviewResponse {
   would_create!: number;
   /** number of rows whose id, name or address is taken, with `on_conflict=skip` */
   unchanged!: number;
+  /**
+   * number of new users without a password: the import mails them invitations with `invite=true`
+   * @example 100
+   */
+  mails!: number;
+  /**
+   * estimated seconds until the last of these mails is sent, after the mails that wait already and
+   * at the pace of the mails that this instance has sent; a retry takes longer @example 34
+   */
+  mails_seconds!: number;
   /** number of rows that would fail */
   skipped_count!: number;
   /** number of rows that would fail, by the code of their first error */

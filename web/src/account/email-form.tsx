@@ -2,10 +2,9 @@ import { Button, PasswordInput, Stack, TextInput } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { api } from '../api/client';
 import { isProblem } from '../api/problems';
-import { queryClient } from '../api/query-client';
+import { changed } from '../api/stale';
 import { ProblemAlert } from '../components/problem-alert';
 import { useProblemForm } from '../components/use-problem-form';
-import { meKey } from '../session/use-me';
 import { useErrorTexts } from '../texts/use-error-texts';
 import { useAccountTexts } from './use-account-texts';
 
@@ -20,7 +19,7 @@ export function EmailForm({ onSent }: { onSent: () => void }): ReactNode {
   const send = async () => {
     const isSent = await form.submit(async () => {
       await api.POST('/auth/email', { body: { email: email.trim(), current_password: password } });
-      await queryClient.invalidateQueries({ queryKey: meKey });
+      await changed('me');
     });
     if (isSent) onSent();
   };

@@ -3,11 +3,13 @@ import { notifications } from '@mantine/notifications';
 import { IconDevices, IconLock, IconMail } from '@tabler/icons-react';
 import { type ReactNode, useState } from 'react';
 import { Link } from 'react-router';
-import { queryClient } from '../api/query-client';
+import { api } from '../api/client';
+import { changed } from '../api/stale';
 import { Dialog } from '../components/dialog';
 import { Section } from '../components/page';
 import { TimeText } from '../components/time-text';
-import { meKey, useMe } from '../session/use-me';
+import { useMe } from '../session/use-me';
+import { useErrorTexts } from '../texts/use-error-texts';
 import { EmailForm } from './email-form';
 import { PasswordForm } from './password-form';
 import { SettingRow } from './setting-row';
@@ -19,13 +21,23 @@ const iconSize = 20;
 export function LoginSection(): ReactNode {
   const all = useAccountTexts();
   const texts = all.login;
+  const { textOf } = useErrorTexts();
   const { user } = useMe();
   const [dialog, setDialog] = useState<'email' | 'password' | null>(null);
   const close = () => setDialog(null);
   const finishPassword = async () => {
     close();
     notifications.show({ message: all.password.changed });
-    await queryClient.invalidateQueries({ queryKey: meKey });
+    await changed('me');
+  };
+  const keepEmail = async () => {
+    try {
+      await api.DELETE('/auth/email');
+      notifications.show({ message: texts.emailKept });
+      await changed('me');
+    } catch (error) {
+      notifications.show({ color: 'red', message: textOf(error) });
+    }
   };
   return (
     <Section title={texts.title}>
@@ -43,6 +55,11 @@ export function LoginSection(): ReactNode {
       {user.email_pending !== null && (
         <Alert color="blue" mb="sm" role="status">
           {texts.pending(user.email_pending)}
+          <div>
+            <Button variant="default" size="xs" mt="xs" onClick={() => void keepEmail()}>
+              {texts.keepEmail}
+            </Button>
+          </div>
         </Alert>
       )}
       <SettingRow

@@ -3,7 +3,6 @@ import type { accountTexts as en } from './texts.en';
 /** Texte der eigenen Seiten des Benutzers. */
 export const accountTexts: typeof en = {
   title: 'Mein Konto',
-  saved: 'Ihr Profil ist gespeichert.',
   facts: {
     name: 'Benutzername',
     carrier: 'Carrier',
@@ -18,11 +17,6 @@ export const accountTexts: typeof en = {
     locale: 'Sprache der E-Mails',
     notSet: 'Nicht festgelegt',
     useZone: (zone) => `${zone} verwenden, die Zone dieses Geräts`,
-    save: 'Speichern',
-    discard: 'Änderungen verwerfen',
-    stale:
-      'Ihr Profil wurde an anderer Stelle geändert. Ihre Eingaben sind noch da: ' +
-      'Prüfen Sie sie, und speichern Sie erneut.',
   },
   login: {
     title: 'Anmeldung',
@@ -30,6 +24,8 @@ export const accountTexts: typeof en = {
     change: 'Ändern',
     changeEmail: 'E-Mail-Adresse ändern',
     pending: (email) => `Öffnen Sie den Link in der E-Mail an ${email}, um die neue Adresse zu bestätigen.`,
+    keepEmail: 'Bisherige Adresse behalten',
+    emailKept: 'Ihre Adresse bleibt unverändert.',
     newEmail: 'Neue E-Mail-Adresse',
     newEmailHint: 'Sie erhalten einen Link zur Bestätigung. Bis dahin gilt die bisherige Adresse.',
     currentPassword: 'Aktuelles Passwort',

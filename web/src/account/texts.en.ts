@@ -1,7 +1,6 @@
 /** Texts of the user's own pages. */
 export const accountTexts = {
   title: 'My account',
-  saved: 'Your profile is saved.',
   facts: {
     name: 'User name',
     carrier: 'Carrier',
@@ -16,9 +15,6 @@ export const accountTexts = {
     locale: 'Language of e-mails',
     notSet: 'Not set',
     useZone: (zone: string) => `Use ${zone}, the zone of this device`,
-    save: 'Save',
-    discard: 'Discard changes',
-    stale: 'Your profile was changed elsewhere. Your input is still here: check it, and save again.',
   },
   login: {
     title: 'Login',
@@ -26,6 +22,8 @@ export const accountTexts = {
     change: 'Change',
     changeEmail: 'Change e-mail address',
     pending: (email: string) => `Open the link in the e-mail to ${email} to confirm the new address.`,
+    keepEmail: 'Keep the current address',
+    emailKept: 'Your address stays as it is.',
     newEmail: 'New e-mail address',
     newEmailHint: 'You will receive a link to confirm it. Until then, the current address remains valid.',
     currentPassword: 'Current password',

@@ -70,7 +70,12 @@ function Details({ apiKey }: { apiKey: ApiKey }): ReactNode {
                   {texts.rotate}
                 </Button>
               )}
-              <Button variant="default" leftSection={<IconBan size={16} aria-hidden />} onClick={revocation.open}>
+              <Button
+                color="red"
+                variant="light"
+                leftSection={<IconBan size={16} aria-hidden />}
+                onClick={revocation.open}
+              >
                 {texts.revoke}
               </Button>
             </Group>

@@ -82,7 +82,8 @@ export function ApiKeysPage(): ReactNode {
             )}
             {mayRevoke(apiKey) && (
               <Button
-                variant="default"
+                color="red"
+                variant="subtle"
                 size="compact-sm"
                 onClick={() => setRevoking(apiKey)}
                 aria-label={texts.revokeOf(apiKey.name)}

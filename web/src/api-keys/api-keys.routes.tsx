@@ -1,15 +1,12 @@
 import type { ReactNode } from 'react';
 import { Route, Routes } from 'react-router';
 import { NotFoundPage } from '../components/page';
-import { useMe } from '../session/use-me';
 import { ApiKeyPage } from './api-key.page';
 import { ApiKeysPage } from './api-keys.page';
 import { CreateApiKeyPage } from './create-api-key.page';
 
 /** Routes the pages about API keys. */
 export function ApiKeysRoutes(): ReactNode {
-  const { can } = useMe();
-  if (!can('key:manage')) return <NotFoundPage />;
   return (
     <Routes>
       <Route index element={<ApiKeysPage />} />

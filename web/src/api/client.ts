@@ -2,8 +2,9 @@ import createClient from 'openapi-fetch';
 import { proveIdentity } from '../session/fresh-authentication';
 import { accessToken, renewToken, waitForLogin } from '../session/session';
 import { apiPath } from './base';
-import { fetchOrProblem, problemOf } from './problems';
+import { fetchOrProblem, isProblem, problemOf } from './problems';
 import { queryClient } from './query-client';
+import { waitForService } from './reachable';
 import type { components, operations, paths } from './schema';
 
 /** Error codes for users who must first change the password or set up a second factor. */
@@ -39,7 +40,7 @@ async function sendWithSession(request: Request): Promise<Response> {
     const token = await accessToken();
     const attempt = request.clone();
     attempt.headers.set('authorization', `Bearer ${token}`);
-    const response = await fetchOrProblem(attempt);
+    const response = await sendThroughOutage(attempt);
     if (response.ok) return response;
     const problem = await problemOf(response);
     if (problem.code === 'auth.token_invalid') {
@@ -52,4 +53,16 @@ async function sendWithSession(request: Request): Promise<Response> {
       throw problem;
     } else if (problem.code !== 'auth.reauthentication_required' || !(await proveIdentity())) throw problem;
   }
+}
+
+/**
+ * Sends a request. If the service is not ready, a read waits until it is, and is sent again. A
+ * change is not, because it may have taken effect: its form keeps the input and offers it again.
+ */
+async function sendThroughOutage(request: Request): Promise<Response> {
+  const first = fetchOrProblem(request.clone());
+  const isOutage = await first.then(({ status }) => status === 503, isProblem);
+  if (!isOutage) return first;
+  const outage = waitForService();
+  return request.method === 'GET' && (await outage) ? fetchOrProblem(request) : first;
 }

@@ -232,6 +232,30 @@ export const listApiKeysFilters = {
   },
 } as const;
 
+/** Filters of `listAddressBlocks`. */
+export const listAddressBlocksFilters = {
+  address_block_id: {
+    kind: 'id',
+    operators: ['', '_ne', '_in'],
+  },
+  network: {
+    kind: 'text',
+    operators: ['', '_ne', '_in'],
+  },
+  created_at: {
+    kind: 'time',
+    operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte'],
+  },
+  created_by: {
+    kind: 'id',
+    operators: ['', '_ne', '_in'],
+  },
+  expires_at: {
+    kind: 'time',
+    operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte'],
+  },
+} as const;
+
 /** Filters of `listOperations`. */
 export const listOperationsFilters = {
   operation_id: {

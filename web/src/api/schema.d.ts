@@ -51,6 +51,8 @@ export interface paths {
          *     - `key.resumed`: A suspended API key was resumed.
          *     - `key.rotated`: The secret of an API key was replaced.
          *     - `key.revoked`: An API key was revoked.
+         *     - `address_block.created`: A network was blocked from logging in and resetting passwords.
+         *     - `address_block.removed`: The block of a network was removed.
          *     - `webhook.created`: A webhook was created.
          *     - `webhook.changed`: The settings of a webhook changed.
          *     - `webhook.deleted`: A webhook was deleted.
@@ -358,6 +360,76 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/address-block/create": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Block a network
+         * @description Until `expires_at`, every route that logs in or resets a password responds to addresses in the network with 429 `auth.too_many_attempts`, whatever the credentials. The address of a user behind a portal is `X-User-Address`. Requests with a valid token, and refreshes, still work: sessions do not end. Takes effect on the next request, on other instances within milliseconds. If several blocks contain an address, the last end applies.
+         *
+         *     Permission: `address_block:manage`
+         *
+         *     Requires a fresh authentication.
+         */
+        post: operations["createAddressBlock"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/address-block/list": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List address blocks
+         * @description Returns the blocks that have not expired.
+         *
+         *     Permission: `address_block:manage`
+         */
+        get: operations["listAddressBlocks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/address-block/{address_block_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove an address block
+         * @description The network can log in again, unless another block contains it.
+         *
+         *     Permission: `address_block:manage`
+         *
+         *     Requires a fresh authentication.
+         */
+        delete: operations["deleteAddressBlock"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/user/operation/list": {
         parameters: {
             query?: never;
@@ -467,7 +539,7 @@ export interface paths {
         put?: never;
         /**
          * Undo an operation
-         * @description Restores every user whose `version` has not changed since the operation. Possible for 30 days. Other users are skipped, with the reason. Users that an undo skipped, or did not reach because it was canceled or failed, can be restored by another undo. Changes and deletions can be undone, including those of a canceled operation; imports and undos cannot. Ended sessions stay ended. Permissions, scope and grants at the time of the undo apply. The response is the operation that does the undo. With up to 10,000 users, it has already ended.
+         * @description Restores every user whose `version` has not changed since the operation. Possible for 30 days. Other users are skipped, with the reason. The undo of an import, which requires `user:import` and `user:delete`, deletes the users that it created, as long as they are unchanged and have never logged in. Users that an undo skipped, or did not reach because it was canceled or failed, can be restored by another undo. Changes, deletions and imports can be undone, including those of a canceled operation; undos cannot. Ended sessions stay ended. Permissions, scope and grants at the time of the undo apply. The response is the operation that does the undo. With up to 10,000 users, it has already ended.
          *
          *     Permission: `any login`
          *
@@ -489,7 +561,7 @@ export interface paths {
         };
         /**
          * Export the users that match a filter
-         * @description Exports all users in the scope of the caller that match the filter, from one snapshot, in the order of their ids. The filters are those of `GET /user/list`, including `attributes.<key>`. An import accepts the columns of an export. CSV follows RFC 4180 with a header line. An empty cell is no value. `attributes` is JSON. Lists are plain text with `;` between the items; a list that is empty, or that a spreadsheet would change to a number or date, is JSON. A cell that a spreadsheet would run as a formula (`= + - @`, tab or line break, also after apostrophes) gets one more apostrophe, which an import removes. The same applies to each part of a cell after `;`, tab or line break, where spreadsheets of some languages split cells; in `attributes`, the `;` becomes `\u003b`. A carrier, or a System User with their API keys, has one export at a time; a second export returns 429. A client that reads nothing for 30 seconds, or less than 16 KiB per second for long, is disconnected. The audit log records each export. If an export fails midway, the connection closes before the end of the body.
+         * @description Exports all users in the scope of the caller that match the filter, from one snapshot, in the order of their ids. The filters are those of `GET /user/list`, including `attributes.<key>`. An import accepts the columns of an export, with any delimiter and with or without a byte order mark. CSV follows RFC 4180 with a header line. An empty cell is no value. `attributes` is JSON. Lists are plain text with `;` between the items; a list that is empty, or that a spreadsheet would change to a number or date, is JSON. A cell that a spreadsheet would run as a formula (`= + - @`, tab or line break, also after apostrophes) gets one more apostrophe, which an import removes. The same applies to each part of a cell after `;`, tab or line break, where spreadsheets of some languages split cells; in `attributes`, the `;` becomes `\u003b`. A carrier, or a System User with their API keys, has one export at a time; a second export returns 429. A client that reads nothing for 30 seconds, or less than 16 KiB per second for long, is disconnected. The audit log records each export. If an export fails midway, the connection closes before the end of the body.
          *
          *     Permission: `user:export`
          *
@@ -1318,6 +1390,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/user/{user_id}/login-check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Check why a user cannot log in
+         * @description Returns why the user cannot log in, and what a login requires besides the password. Contains `mails` only with `mail:manage`, and `recent_refusals` only with `audit:read`. Finds deleted users with `user:read_deleted`. Reads the last 1,000 events of the user.
+         *
+         *     Permission: `user:read`
+         */
+        get: operations["checkLogin"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/user/{user_id}/unlock": {
         parameters: {
             query?: never;
@@ -1684,7 +1778,13 @@ export interface paths {
          *     Permission: `any login`; not available to API keys
          */
         post: operations["changeEmail"];
-        delete?: never;
+        /**
+         * Cancel your new e-mail address
+         * @description Drops the address that is not confirmed yet, and voids its link.
+         *
+         *     Permission: `any login`; not available to API keys
+         */
+        delete: operations["cancelEmail"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1723,11 +1823,33 @@ export interface paths {
         };
         /**
          * Get the overview
-         * @description Returns the figures of the start page: users by status, live sessions, logins of the last 24 hours, running operations and what needs attention, within the carriers of the caller. A job counts users, sessions, logins and failed mails every minute, or less often if a count takes longer than 600 ms. `as_of` is the time of the last count, and `age_seconds` its age. Expiring API keys require `key:manage`, mails `mail:manage`, and webhooks `webhook:manage`. `health` is for System Users without a carrier scope, and at most a minute old.
+         * @description Returns the figures of the start page: users by status, live sessions, logins of the last 24 hours, running operations and what needs attention, within the carriers of the caller. A job counts users, sessions, logins and failed mails every minute, or less often if a count takes longer than 600 ms. `as_of` is the time of the last count, and `age_seconds` its age. Expiring API keys require `key:manage`, mails `mail:manage`, webhooks `webhook:manage`, and an attack `audit:read`: more rejected logins in the last hour than 30 and than three times the usual number. `health` is for System Users without a carrier scope, and at most a minute old.
          *
          *     Permission: `user:read`
          */
         get: operations["getOverview"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/stats/attacks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the attacks of the last 24 hours
+         * @description Counts the rejected logins (`login.failed`) of the last 24 hours, at most the last 200,000, by network and by user. The result is at most 10 seconds old. Callers with a scope get only the rejected logins of users within the scope, and no blocks. A login with an unknown name belongs to no user, so only callers without a scope see it.
+         *
+         *     Permission: `audit:read`
+         */
+        get: operations["getAttacks"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2592,6 +2714,86 @@ export interface components {
              */
             expires_at?: string;
         };
+        /** @description An address block. */
+        AddressBlockResponse: {
+            /**
+             * Format: uuid
+             * @description UUIDv7
+             * @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2
+             */
+            address_block_id: string;
+            /**
+             * @description CIDR
+             * @example 203.0.113.0/24
+             */
+            network: string;
+            /**
+             * @description why the network is blocked
+             * @example Password spraying
+             */
+            reason: string | null;
+            /**
+             * Format: date-time
+             * @description time of creation, RFC 3339 in UTC
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            created_at: string;
+            /**
+             * Format: uuid
+             * @description user or API key that created the block
+             * @example 0192f0a7-11c2-7d4e-8b6f-2a3c4d5e6f70
+             */
+            created_by: string;
+            /**
+             * Format: date-time
+             * @description end of the block
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            expires_at: string;
+        };
+        /** @description A new address block. */
+        CreateAddressBlockRequest: {
+            /**
+             * @description IP address or CIDR; at most a /8 of IPv4 or a /32 of IPv6
+             * @example 203.0.113.0/24
+             */
+            network: string;
+            /**
+             * @description why the network is blocked, for other operators; up to 200 characters
+             * @example Password spraying
+             */
+            reason?: string | null;
+            /**
+             * Format: date-time
+             * @description end of the block, RFC 3339; in the future, at most 30 days ahead
+             * @example 2026-11-21T13:00:00Z
+             */
+            expires_at: string;
+        };
+        /** @description A page of address blocks. */
+        AddressBlockListResponse: {
+            /** @description newest first unless sorted otherwise */
+            items: components["schemas"]["AddressBlockResponse"][];
+            /**
+             * Format: int64
+             * @description requested number of rows
+             * @example 50
+             */
+            per_page: number;
+            /**
+             * Format: int64
+             * @description number of the page, only for requests with `page`
+             * @example 1
+             */
+            page?: number;
+            /**
+             * @description value of `cursor` for the next page; null on the last page
+             * @example eyJzIjoiY3JlYXRlZF9hdCJ9.mZ4kTq1v
+             */
+            next_cursor: string | null;
+            /** @description number of rows that match the filter; null with `count=none` */
+            total: components["schemas"]["PageTotalResponse"] | null;
+        };
         /** @description One invalid field or parameter, or a missing permission. */
         FieldErrorResponse: {
             /**
@@ -3064,6 +3266,18 @@ export interface components {
             /** @description the first 20 users that would change, as they are now; only their ids without `user:read` */
             sample: components["schemas"]["PreviewedUserResponse"][];
             /**
+             * Format: int64
+             * @description with `invite`: mails that will be sent
+             * @example 110
+             */
+            mails: number;
+            /**
+             * Format: int64
+             * @description with `invite`: estimated seconds until the last mail is sent, after the mails that wait already and at the pace of the mails that this instance has sent; a retry takes longer
+             * @example 37
+             */
+            mails_seconds: number;
+            /**
              * @description repeat the request with this token instead of `dry_run` to change exactly the previewed users; if other users match by then, the request fails; valid once
              * @example eyJjIjoiMDE5MmYwYzMifQ.kV7d2RZs
              */
@@ -3282,6 +3496,11 @@ export interface components {
              * @example true
              */
             secure?: boolean;
+            /**
+             * @description true mails a new invitation to the users who are `invited`, and skips all others. Cannot be combined with other fields, and cannot be undone
+             * @example true
+             */
+            invite?: boolean;
         };
         /** @description One-time link to an export. */
         ExportLinkResponse: {
@@ -3324,6 +3543,18 @@ export interface components {
             unchanged: number;
             /**
              * Format: int64
+             * @description number of new users without a password: the import mails them invitations with `invite=true`
+             * @example 100
+             */
+            mails: number;
+            /**
+             * Format: int64
+             * @description estimated seconds until the last of these mails is sent, after the mails that wait already and at the pace of the mails that this instance has sent; a retry takes longer
+             * @example 34
+             */
+            mails_seconds: number;
+            /**
+             * Format: int64
              * @description number of rows that would fail
              * @example 1
              */
@@ -3350,7 +3581,7 @@ export interface components {
             line: number;
             /**
              * @description code of the first error
-             * @example access.protected_user
+             * @example Password spraying
              */
             reason: string;
             /** @description all errors of the row */
@@ -5100,6 +5331,185 @@ export interface components {
                 [key: string]: unknown;
             };
         };
+        /** @description The actor that caused something. */
+        CauseActorResponse: {
+            /**
+             * @description kind of actor: a user, an API key or the service itself
+             * @example user
+             */
+            actor_type: components["schemas"]["ActorType"];
+            /**
+             * Format: uuid
+             * @description id of the user or API key; null if the service acted
+             * @example 0192f0a7-11c2-7d4e-8b6f-2a3c4d5e6f70
+             */
+            actor_id: string | null;
+            /**
+             * @description name of the user or API key; null if it is outside the scope of the caller, or was removed
+             * @example ada
+             */
+            name: string | null;
+        };
+        /** @description What a cause is based on. Each cause has some of the fields. */
+        CauseEvidenceResponse: {
+            /**
+             * Format: int64
+             * @description wrong passwords or codes in a row, for `locked` and `codes_locked`
+             * @example 5
+             */
+            failures?: number;
+            /**
+             * @description whether all addresses from which the user did not log in within 30 days are locked
+             * @example true
+             */
+            unknown_addresses?: boolean;
+            /**
+             * @description locked addresses from which the user logged in within 30 days
+             * @example [
+             *       "203.0.113.7"
+             *     ]
+             */
+            addresses?: string[];
+            /**
+             * @description address of the last rejected login, or the blocked address
+             * @example 203.0.113.7
+             */
+            ip?: string;
+            /**
+             * @description blocked network that contains the address
+             * @example 203.0.113.0/24
+             */
+            network?: string;
+            /**
+             * Format: uuid
+             * @description address block of the network
+             * @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2
+             */
+            address_block_id?: string;
+            /**
+             * @description networks from which the user may log in
+             * @example [
+             *       "203.0.113.0/24"
+             *     ]
+             */
+            allowed_ips?: string[];
+            /**
+             * @description `none`: never invited; `unsent`: the mail waits for its first attempt
+             * @example none
+             */
+            invitation?: components["schemas"]["InvitationState"];
+            /**
+             * Format: uuid
+             * @description operation that changed the user
+             * @example 0192f0c3-9e21-7a54-b1d7-4c5b6a798897
+             */
+            operation_id?: string;
+        };
+        /** @description One reason why a user cannot log in, or must do more than log in. */
+        LoginCauseResponse: {
+            /**
+             * @description later versions may add codes
+             * @example deleted
+             */
+            code: components["schemas"]["LoginCauseCode"];
+            /**
+             * @description whether it prevents the login. False for a cause that only restricts the session, and if a passkey of the user logs in despite the cause
+             * @example true
+             */
+            blocks: boolean;
+            /**
+             * Format: date-time
+             * @description when it began, if that is known
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            since?: string;
+            /**
+             * Format: date-time
+             * @description when it ends by itself; absent if it does not
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            until?: string;
+            /** @description the actor that caused it, for `deleted`, `disabled` and `password_voided` */
+            by?: components["schemas"]["CauseActorResponse"];
+            /** @description what it is based on */
+            evidence?: components["schemas"]["CauseEvidenceResponse"];
+            /**
+             * @description operations that remove it; the caller may lack the permission
+             * @example [
+             *       "unlock"
+             *     ]
+             */
+            remedies: components["schemas"]["LoginRemedy"][];
+        };
+        /** @description A mail to a user: not sent yet, or sent with a link that was neither used nor replaced. */
+        UserMailResponse: {
+            /**
+             * Format: uuid
+             * @description absent for a sent mail
+             * @example 00000000-0000-8000-8000-00000000002a
+             */
+            mail_id?: string;
+            /**
+             * @description kind of mail
+             * @example invitation
+             */
+            kind: components["schemas"]["MailKind"];
+            /**
+             * @description `sent` once the mail server has accepted the mail; otherwise see `GET /mail/list`
+             * @example waiting
+             */
+            state: components["schemas"]["UserMailState"];
+            /**
+             * Format: int64
+             * @description number of attempts so far; absent for a sent mail
+             * @example 3
+             */
+            attempts?: number;
+            /**
+             * @description response of the mail server to the last failed attempt
+             * @example 550 mailbox unavailable
+             */
+            last_error?: string;
+            /**
+             * Format: date-time
+             * @description when the mail server got the mail; absent for any other mail
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            sent_at?: string;
+        };
+        /** @description A rejected login. */
+        LoginRefusalResponse: {
+            /**
+             * Format: date-time
+             * @description time of the login
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            occurred_at: string;
+            /**
+             * @description error code of the response, or what the response concealed: `disabled` for the right password of a disabled user
+             * @example auth.invalid_credentials
+             */
+            reason: string;
+            /**
+             * @description address of the client
+             * @example 203.0.113.7
+             */
+            ip: string | null;
+        };
+        /** @description Whether a user can log in, and why not. */
+        LoginCheckResponse: {
+            /**
+             * @description true if no cause blocks
+             * @example true
+             */
+            can_log_in: boolean;
+            /** @description blocking causes first */
+            causes: components["schemas"]["LoginCauseResponse"][];
+            /** @description newest mails to the user, at most 10; only with `mail:manage` */
+            mails?: components["schemas"]["UserMailResponse"][];
+            /** @description newest rejected logins, at most 10; only with `audit:read` */
+            recent_refusals?: components["schemas"]["LoginRefusalResponse"][];
+        };
         /** @description What happens to the second factors and API keys of a user whose account is secured. */
         SecureUserRequest: {
             /**
@@ -5646,7 +6056,7 @@ export interface components {
             kind: components["schemas"]["AttentionKind"];
             /**
              * Format: int64
-             * @description number of users, API keys, mails or webhooks
+             * @description number of users, API keys, mails, webhooks or rejected logins
              * @example 12
              */
             count: number;
@@ -5842,6 +6252,95 @@ export interface components {
             attention: components["schemas"]["AttentionResponse"][];
             /** @description state of the parts of the service; absent for callers with a scope */
             health?: components["schemas"]["ServiceHealthResponse"];
+        };
+        /** @description A network with rejected logins. */
+        AttackingNetworkResponse: {
+            /**
+             * @description CIDR: a /24 of IPv4 or a /64 of IPv6
+             * @example 203.0.113.0/24
+             */
+            network: string;
+            /**
+             * Format: int64
+             * @description number of rejected logins
+             * @example 412
+             */
+            refused: number;
+            /**
+             * Format: int64
+             * @description number of different logins that were tried, known or not
+             * @example 96
+             */
+            logins_tried: number;
+            /**
+             * Format: date-time
+             * @description time of the first rejected login
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            first_at: string;
+            /**
+             * Format: date-time
+             * @description time of the last rejected login
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            last_at: string;
+            /**
+             * Format: date-time
+             * @description end of the block of the whole network; only for callers without a scope
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            blocked_until?: string;
+        };
+        /** @description A user with rejected logins. */
+        AttackedUserResponse: {
+            /**
+             * Format: uuid
+             * @description id of the user
+             * @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2
+             */
+            user_id: string;
+            /**
+             * @description login name
+             * @example ada
+             */
+            name: string;
+            /**
+             * Format: int64
+             * @description number of rejected logins
+             * @example 14
+             */
+            refused: number;
+            /**
+             * Format: int64
+             * @description number of networks that the logins came from
+             * @example 9
+             */
+            networks: number;
+            /**
+             * Format: date-time
+             * @description time of the last rejected login
+             * @example 2026-11-20T13:00:00.000Z
+             */
+            last_at: string;
+        };
+        /** @description The last 200,000 rejected logins of the last 24 hours, within the scope of the caller. */
+        AttacksResponse: {
+            /** @description networks with the most rejected logins first; at most 100 */
+            networks: components["schemas"]["AttackingNetworkResponse"][];
+            /** @description users with the most rejected logins first; at most 100 */
+            users: components["schemas"]["AttackedUserResponse"][];
+            /**
+             * Format: int64
+             * @description number of rejected logins within the last hour
+             * @example 380
+             */
+            refused_last_hour: number;
+            /**
+             * Format: int64
+             * @description median of the rejected logins at this hour of the last 7 days
+             * @example 4
+             */
+            usual_for_the_hour: number;
         };
         /** @description URLs for clients and operators. */
         ServiceLinks: {
@@ -6080,13 +6579,20 @@ export interface components {
          * @example created_at
          * @enum {string}
          */
+        AddressBlockSort: "created_at" | "expires_at";
+        /**
+         * @description Sort field of the list.
+         * @default created_at
+         * @example created_at
+         * @enum {string}
+         */
         ApiKeySort: "created_at" | "name" | "expires_at" | "last_used_at";
         /**
          * @description What needs attention.
          * @example users_locked
          * @enum {string}
          */
-        AttentionKind: "users_locked" | "users_must_enroll" | "api_keys_expiring" | "mails_failed" | "mails_failing" | "webhooks_disabled" | "webhooks_failing";
+        AttentionKind: "users_locked" | "users_must_enroll" | "api_keys_expiring" | "mails_failed" | "attack" | "mails_failing" | "webhooks_disabled" | "webhooks_failing";
         /**
          * @description Sort field of the list.
          * @default carrier_id
@@ -6133,6 +6639,13 @@ export interface components {
          */
         CountRelation: "eq" | "approx";
         /**
+         * @description Character between the cells of a CSV file.
+         * @default comma
+         * @example comma
+         * @enum {string}
+         */
+        CsvDelimiter: "comma" | "semicolon" | "tab";
+        /**
          * @description Sort field of the list.
          * @default created_at
          * @example created_at
@@ -6146,6 +6659,12 @@ export interface components {
          * @enum {string}
          */
         EventSort: "occurred_at";
+        /**
+         * @description Names of the columns of an export.
+         * @example user_id
+         * @enum {string}
+         */
+        ExportColumn: "user_id" | "user_type" | "name" | "email" | "email_verified_at" | "first_name" | "last_name" | "phone" | "job_title" | "department" | "locale" | "timezone" | "carrier_id" | "carrier_scope" | "roles" | "status" | "allowed_ips" | "attributes" | "must_change_password" | "created_at" | "last_login_at" | "last_login_ip" | "last_seen_at" | "password_changed_at";
         /**
          * @description Format of an export.
          * @default csv
@@ -6178,6 +6697,12 @@ export interface components {
          */
         HealthState: "ok" | "warning" | "critical";
         /**
+         * @description State of the link of an invitation.
+         * @example none
+         * @enum {string}
+         */
+        InvitationState: "none" | "unsent" | "valid" | "expired";
+        /**
          * @description Whether API keys are kept.
          * @example keep
          * @enum {string}
@@ -6189,6 +6714,18 @@ export interface components {
          * @enum {string}
          */
         LinkKind: "reset" | "invitation" | "not_me";
+        /**
+         * @description Why a user cannot log in, or must do more than log in. In the order of the response.
+         * @example deleted
+         * @enum {string}
+         */
+        LoginCauseCode: "deleted" | "disabled" | "locked" | "codes_locked" | "invited" | "invitation_expired" | "password_voided" | "password_expired" | "address_not_allowed" | "address_blocked" | "password_change_required" | "second_factor_enrollment_required";
+        /**
+         * @description An operation that removes a cause.
+         * @example unlock
+         * @enum {string}
+         */
+        LoginRemedy: "unlock" | "enable" | "invite" | "restore" | "correct_email" | "secure" | "change_allowed_ips" | "remove_address_block";
         /**
          * @description Kind of mail.
          * @example invitation
@@ -6252,6 +6789,12 @@ export interface components {
          * @enum {string}
          */
         SortDirection: "asc" | "desc";
+        /**
+         * @description State of a mail in the login check.
+         * @example waiting
+         * @enum {string}
+         */
+        UserMailState: "waiting" | "retrying" | "sending" | "failed" | "sent";
         /**
          * @description Sort field of the list.
          * @default created_at
@@ -6504,6 +7047,24 @@ export interface components {
              * @enum {string}
              */
             code?: "key.inactive";
+        };
+        /** @description Problem with the code `address_block.own_address` or `address_block.too_many` */
+        CreateAddressBlockConflictProblem: components["schemas"]["ProblemResponse"] & {
+            /**
+             * @description stable code of the error
+             * @example address_block.own_address
+             * @enum {string}
+             */
+            code?: "address_block.own_address" | "address_block.too_many";
+        };
+        /** @description Problem with the code `address_block.not_found` or `request.not_found` */
+        AddressBlockNotFoundProblem: components["schemas"]["ProblemResponse"] & {
+            /**
+             * @description stable code of the error
+             * @example address_block.not_found
+             * @enum {string}
+             */
+            code?: "address_block.not_found" | "request.not_found";
         };
         /** @description Problem with the code `operation.not_found` or `request.not_found` */
         OperationNotFoundProblem: components["schemas"]["ProblemResponse"] & {
@@ -7212,6 +7773,24 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["KeyInactiveProblem"];
+            };
+        };
+        /** @description `address_block.own_address`: The network is in use; `address_block.too_many`: Too many address blocks */
+        CreateAddressBlockConflict: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["CreateAddressBlockConflictProblem"];
+            };
+        };
+        /** @description `address_block.not_found`: Address block not found; `request.not_found`: Not found */
+        AddressBlockNotFound: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["AddressBlockNotFoundProblem"];
             };
         };
         /** @description `operation.not_found`: Operation not found; `request.not_found`: Not found */
@@ -8771,6 +9350,23 @@ export interface components {
          * @example csv
          */
         Format: components["schemas"]["ExportFormat"];
+        /**
+         * @description Columns of the file, in this order; all by default
+         * @example [
+         *       "user_id"
+         *     ]
+         */
+        ColumnIn: components["schemas"]["ExportColumn"][];
+        /**
+         * @description Character between the cells of a CSV file. Spreadsheets in German expect `semicolon`
+         * @example comma
+         */
+        Delimiter: components["schemas"]["CsvDelimiter"];
+        /**
+         * @description `true`: begins a CSV file with a byte order mark, so that Excel reads it as UTF-8
+         * @example true
+         */
+        Bom: boolean;
         /**
          * @description `true`: includes `password_hash`, except of users that the caller may not change; requires `user:purge` and `format=ndjson`
          * @example true
@@ -10812,6 +11408,263 @@ export interface operations {
             503: components["responses"]["ServiceDatabaseUnavailable"];
         };
     };
+    createAddressBlock: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "network": "203.0.113.0/24",
+                 *       "expires_at": "2026-11-21T13:00:00Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CreateAddressBlockRequest"];
+            };
+        };
+        responses: {
+            /** @description The block */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AddressBlockResponse"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["AuthReauthenticationRequired"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["CreateAddressBlockConflict"];
+            413: components["responses"]["RequestTooLarge"];
+            415: components["responses"]["RequestUnsupportedMediaType"];
+            429: components["responses"]["RequestRateLimited"];
+            431: components["responses"]["RequestHeadersTooLarge"];
+            500: components["responses"]["ServiceInternalError"];
+            503: components["responses"]["ServiceDatabaseUnavailable"];
+        };
+    };
+    listAddressBlocks: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Sort field; nulls last, the id breaks ties
+                 * @example created_at
+                 */
+                order_by?: components["schemas"]["AddressBlockSort"];
+                /**
+                 * @description Direction of the sort
+                 * @example desc
+                 */
+                order_dir?: components["parameters"]["OrderDir"];
+                /**
+                 * @description Rows per page
+                 * @example 50
+                 */
+                per_page?: components["parameters"]["PerPage"];
+                /**
+                 * @description Number of the page, from 1. `page` × `per_page` is at most 100,000. Cannot be combined with `cursor`
+                 * @example 1
+                 */
+                page?: components["parameters"]["Page"];
+                /**
+                 * @description `next_cursor` of the previous page; valid for the same caller, filter and sort
+                 * @example eyJzIjoiY3JlYXRlZF9hdCJ9.mZ4kTq1v
+                 */
+                cursor?: components["parameters"]["Cursor"];
+                /**
+                 * @description `estimated` counts up to 10,000 rows and estimates larger totals; `exact` counts all rows; `none` leaves `total` null
+                 * @example estimated
+                 */
+                count?: components["parameters"]["Count"];
+                /**
+                 * @description Id of the block: equals
+                 * @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2
+                 */
+                address_block_id?: string;
+                /**
+                 * @description Id of the block: does not equal; matches null too
+                 * @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2
+                 */
+                address_block_id_ne?: string;
+                /**
+                 * @description Id of the block: is one of up to 500 different values, separated by commas
+                 * @example [
+                 *       "0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2"
+                 *     ]
+                 */
+                address_block_id_in?: string[];
+                /**
+                 * @description Blocked network (the blocks within an address or CIDR): equals
+                 * @example 203.0.113.0/24
+                 */
+                network?: string;
+                /**
+                 * @description Blocked network (the blocks within an address or CIDR): does not equal; matches null too
+                 * @example 203.0.113.0/24
+                 */
+                network_ne?: string;
+                /**
+                 * @description Blocked network (the blocks within an address or CIDR): is one of up to 500 different values, separated by commas
+                 * @example [
+                 *       "203.0.113.0/24"
+                 *     ]
+                 */
+                network_in?: string[];
+                /**
+                 * @description Time of creation: equals
+                 * @example 2026-11-20T13:00:00.000Z
+                 */
+                created_at?: string;
+                /**
+                 * @description Time of creation: does not equal; matches null too
+                 * @example 2026-11-20T13:00:00.000Z
+                 */
+                created_at_ne?: string;
+                /**
+                 * @description Time of creation: is one of up to 500 different values, separated by commas
+                 * @example [
+                 *       "2026-11-20T13:00:00.000Z"
+                 *     ]
+                 */
+                created_at_in?: string[];
+                /**
+                 * @description Time of creation: is after
+                 * @example 2026-11-20T13:00:00.000Z
+                 */
+                created_at_gt?: string;
+                /**
+                 * @description Time of creation: is at or after
+                 * @example 2026-11-20T13:00:00.000Z
+                 */
+                created_at_gte?: string;
+                /**
+                 * @description Time of creation: is before
+                 * @example 2026-11-20T13:00:00.000Z
+                 */
+                created_at_lt?: string;
+                /**
+                 * @description Time of creation: is at or before
+                 * @example 2026-11-20T13:00:00.000Z
+                 */
+                created_at_lte?: string;
+                /**
+                 * @description User or API key that created the block: equals
+                 * @example 0192f0a7-11c2-7d4e-8b6f-2a3c4d5e6f70
+                 */
+                created_by?: string;
+                /**
+                 * @description User or API key that created the block: does not equal; matches null too
+                 * @example 0192f0a7-11c2-7d4e-8b6f-2a3c4d5e6f70
+                 */
+                created_by_ne?: string;
+                /**
+                 * @description User or API key that created the block: is one of up to 500 different values, separated by commas
+                 * @example [
+                 *       "0192f0a7-11c2-7d4e-8b6f-2a3c4d5e6f70"
+                 *     ]
+                 */
+                created_by_in?: string[];
+                /**
+                 * @description End of the block: equals
+                 * @example 2026-11-20T13:00:00.000Z
+                 */
+                expires_at?: string;
+                /**
+                 * @description End of the block: does not equal; matches null too
+                 * @example 2026-11-20T13:00:00.000Z
+                 */
+                expires_at_ne?: string;
+                /**
+                 * @description End of the block: is one of up to 500 different values, separated by commas
+                 * @example [
+                 *       "2026-11-20T13:00:00.000Z"
+                 *     ]
+                 */
+                expires_at_in?: string[];
+                /**
+                 * @description End of the block: is after
+                 * @example 2026-11-20T13:00:00.000Z
+                 */
+                expires_at_gt?: string;
+                /**
+                 * @description End of the block: is at or after
+                 * @example 2026-11-20T13:00:00.000Z
+                 */
+                expires_at_gte?: string;
+                /**
+                 * @description End of the block: is before
+                 * @example 2026-11-20T13:00:00.000Z
+                 */
+                expires_at_lt?: string;
+                /**
+                 * @description End of the block: is at or before
+                 * @example 2026-11-20T13:00:00.000Z
+                 */
+                expires_at_lte?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of blocks */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AddressBlockListResponse"];
+                };
+            };
+            400: components["responses"]["PageInvalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RequestRateLimited"];
+            431: components["responses"]["RequestHeadersTooLarge"];
+            500: components["responses"]["ServiceInternalError"];
+            503: components["responses"]["ServiceDatabaseUnavailable"];
+        };
+    };
+    deleteAddressBlock: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the address block, a UUID. Other text returns 404.
+                 * @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2
+                 */
+                address_block_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The block is removed */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["AuthReauthenticationRequired"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["AddressBlockNotFound"];
+            413: components["responses"]["RequestTooLarge"];
+            415: components["responses"]["RequestUnsupportedMediaType"];
+            429: components["responses"]["RequestRateLimited"];
+            431: components["responses"]["RequestHeadersTooLarge"];
+            500: components["responses"]["ServiceInternalError"];
+            503: components["responses"]["ServiceDatabaseUnavailable"];
+        };
+    };
     listOperations: {
         parameters: {
             query?: {
@@ -12621,6 +13474,23 @@ export interface operations {
                  */
                 format?: components["parameters"]["Format"];
                 /**
+                 * @description Columns of the file, in this order; all by default
+                 * @example [
+                 *       "user_id"
+                 *     ]
+                 */
+                column_in?: components["parameters"]["ColumnIn"];
+                /**
+                 * @description Character between the cells of a CSV file. Spreadsheets in German expect `semicolon`
+                 * @example comma
+                 */
+                delimiter?: components["parameters"]["Delimiter"];
+                /**
+                 * @description `true`: begins a CSV file with a byte order mark, so that Excel reads it as UTF-8
+                 * @example true
+                 */
+                bom?: components["parameters"]["Bom"];
+                /**
                  * @description `true`: includes `password_hash`, except of users that the caller may not change; requires `user:purge` and `format=ndjson`
                  * @example true
                  */
@@ -13313,6 +14183,23 @@ export interface operations {
                  * @example csv
                  */
                 format?: components["parameters"]["Format"];
+                /**
+                 * @description Columns of the file, in this order; all by default
+                 * @example [
+                 *       "user_id"
+                 *     ]
+                 */
+                column_in?: components["parameters"]["ColumnIn"];
+                /**
+                 * @description Character between the cells of a CSV file. Spreadsheets in German expect `semicolon`
+                 * @example comma
+                 */
+                delimiter?: components["parameters"]["Delimiter"];
+                /**
+                 * @description `true`: begins a CSV file with a byte order mark, so that Excel reads it as UTF-8
+                 * @example true
+                 */
+                bom?: components["parameters"]["Bom"];
                 /**
                  * @description `true`: includes `password_hash`, except of users that the caller may not change; requires `user:purge` and `format=ndjson`
                  * @example true
@@ -15743,7 +16630,7 @@ export interface operations {
             404: components["responses"]["RequestNotFound"];
             413: components["responses"]["RequestTooLarge"];
             415: components["responses"]["RequestUnsupportedMediaType"];
-            429: components["responses"]["RequestRateLimited"];
+            429: components["responses"]["AuthTooManyAttempts"];
             431: components["responses"]["RequestHeadersTooLarge"];
             500: components["responses"]["ServiceInternalError"];
             503: components["responses"]["ServiceDatabaseUnavailable"];
@@ -15784,7 +16671,7 @@ export interface operations {
             404: components["responses"]["RequestNotFound"];
             413: components["responses"]["RequestTooLarge"];
             415: components["responses"]["RequestUnsupportedMediaType"];
-            429: components["responses"]["RequestRateLimited"];
+            429: components["responses"]["AuthTooManyAttempts"];
             431: components["responses"]["RequestHeadersTooLarge"];
             500: components["responses"]["ServiceInternalError"];
             503: components["responses"]["ServiceDatabaseUnavailable"];
@@ -16312,6 +17199,40 @@ export interface operations {
             404: components["responses"]["RemoveUserFactorNotFound"];
             413: components["responses"]["RequestTooLarge"];
             415: components["responses"]["RequestUnsupportedMediaType"];
+            429: components["responses"]["RequestRateLimited"];
+            431: components["responses"]["RequestHeadersTooLarge"];
+            500: components["responses"]["ServiceInternalError"];
+            503: components["responses"]["ServiceDatabaseUnavailable"];
+        };
+    };
+    checkLogin: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the user, a UUID. Other text returns 404.
+                 * @example 0192f0c1-8a4e-7c3b-9d52-1f6a7b8c9d0e
+                 */
+                user_id: components["parameters"]["UserIdPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The causes, with their remedies */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LoginCheckResponse"];
+                };
+            };
+            400: components["responses"]["RequestInvalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["UserNotFound"];
             429: components["responses"]["RequestRateLimited"];
             431: components["responses"]["RequestHeadersTooLarge"];
             500: components["responses"]["ServiceInternalError"];
@@ -17296,7 +18217,7 @@ export interface operations {
             401: components["responses"]["AuthKeyInvalid"];
             403: components["responses"]["AccessDenied"];
             404: components["responses"]["ResetTokenInvalid"];
-            429: components["responses"]["RequestRateLimited"];
+            429: components["responses"]["AuthTooManyAttempts"];
             431: components["responses"]["RequestHeadersTooLarge"];
             500: components["responses"]["ServiceInternalError"];
             503: components["responses"]["ServiceDatabaseUnavailable"];
@@ -17396,6 +18317,33 @@ export interface operations {
             503: components["responses"]["ServiceOverloaded"];
         };
     };
+    cancelEmail: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No new address is waiting for its confirmation */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            413: components["responses"]["RequestTooLarge"];
+            415: components["responses"]["RequestUnsupportedMediaType"];
+            429: components["responses"]["RequestRateLimited"];
+            431: components["responses"]["RequestHeadersTooLarge"];
+            500: components["responses"]["ServiceInternalError"];
+            503: components["responses"]["ServiceDatabaseUnavailable"];
+        };
+    };
     checkEmailLink: {
         parameters: {
             query?: never;
@@ -17477,6 +18425,33 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["OverviewResponse"];
+                };
+            };
+            400: components["responses"]["RequestInvalid"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            429: components["responses"]["RequestRateLimited"];
+            431: components["responses"]["RequestHeadersTooLarge"];
+            500: components["responses"]["ServiceInternalError"];
+            503: components["responses"]["ServiceDatabaseUnavailable"];
+        };
+    };
+    getAttacks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Networks and users, and the rate of rejected logins */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AttacksResponse"];
                 };
             };
             400: components["responses"]["RequestInvalid"];

@@ -1,5 +1,11 @@
 import { queryClient } from './query-client';
 
+declare module '@tanstack/react-query' {
+  interface Register {
+    queryKey: readonly [Subject, ...unknown[]];
+  }
+}
+
 /** A subject of the API. The key of each query starts with the subject that it reads. */
 export type Subject =
   | 'address-blocks'

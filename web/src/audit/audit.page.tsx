@@ -1,28 +1,30 @@
-import { Button, Group } from '@mantine/core';
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { Button, Group, Text, UnstyledButton } from '@mantine/core';
+import { IconChevronDown, IconChevronRight, IconDownload } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
-import { api, dataOf, type QueryOf } from '../api/client';
 import { listEventsFilters } from '../api/filters';
+import { AddressLink } from '../components/address-link';
 import type { FilterFields } from '../components/filter/conditions';
 import { FilterBuilder } from '../components/filter/filter-builder';
 import { DataTable } from '../components/lists/data-table';
 import type { Column } from '../components/lists/stacked-rows';
 import { useListParams } from '../components/lists/use-list-params';
 import { PageHeader } from '../components/page';
-import { exactTime, TimeText } from '../components/time-text';
+import { LogTime } from '../components/time-text';
 import { useMe } from '../session/use-me';
-import { useLanguage, useTexts } from '../texts/language';
-import { useUserNames } from '../users/use-user-names';
+import { useFormats } from '../texts/formats';
 import { UserPicker } from '../users/user-picker';
 import classes from './audit.module.css';
 import { ChangeSummary } from './change-summary';
+import { type AuditEvent, type AuditQuery, eventsQuery, type Names, useNames } from './data';
 import { EventDetails } from './event-details';
-import { ActorText, type AuditEvent, TargetText, usersOf } from './event-parties';
-import { auditTexts as de } from './texts.de';
+import { ActorText, OperationText, TargetText } from './event-parties';
+import { ExportDialog } from './export-dialog';
+import { type AuditRow, rowsOf } from './rows';
 import { auditTexts as en } from './texts.en';
+import { TimePresets } from './time-presets';
+import { useAuditTexts } from './use-audit-texts';
 import { useEventName } from './use-event-name';
-
-type Query = QueryOf<'listEvents'>;
 
 // The total number of events is large and of no use to readers.
 const withoutTotal = { fixed: { count: 'none' } };
@@ -34,60 +36,51 @@ const fields: FilterFields = {
   target_type: { kind: 'choice', choices: Object.keys(en.targetType), operators: ['', '_in', '_ne', '_isnull'] },
 };
 
-/** Shows the audit log: what happened, who did it, what changed. */
+/** Shows the audit log: what happened, when, who did it, what changed. */
 export function AuditPage(): ReactNode {
-  const texts = useTexts({ en, de });
-  const language = useLanguage();
+  const texts = useAuditTexts();
   const { can } = useMe();
-  const nameOf = useEventName();
   const [opened, setOpened] = useState<AuditEvent | null>(null);
-  const params = useListParams<Query>(fields, withoutTotal);
-  const list = useQuery({
-    queryKey: ['audit', 'list', params.query],
-    queryFn: ({ signal }) => dataOf(api.GET('/audit/list', { params: { query: params.query }, signal })),
-    placeholderData: keepPreviousData,
-  });
+  const [isExporting, setIsExporting] = useState(false);
+  const [unfolded, setUnfolded] = useState<ReadonlySet<string>>(new Set());
+  const params = useListParams<AuditQuery>(fields, withoutTotal);
+  const { data, ...list } = useQuery(eventsQuery(params.query));
   const filtered = ['actor_id', 'target_id'].flatMap((field) => params.values[field] ?? []);
-  const names = useUserNames([...filtered, ...(list.data?.items ?? []).flatMap(usersOf)]);
-  const columns: Column<AuditEvent>[] = [
-    {
-      key: 'event_type',
-      title: texts.fields.event_type,
-      render: ({ event_type }) => <span className={classes.event}>{nameOf(event_type)}</span>,
-    },
-    {
-      key: 'target_id',
-      title: texts.fields.target_id,
-      render: (event) => <TargetText event={event} names={names} />,
-    },
-    {
-      key: 'changes',
-      title: texts.fields.changes,
-      render: ({ changes }) => <ChangeSummary changes={changes} />,
-    },
-    {
-      key: 'actor_id',
-      title: texts.fields.actor_id,
-      render: (event) => (
-        <>
-          <ActorText event={event} names={names} />
-          <br />
-          <span className={classes.address}>{event.ip}</span>
-        </>
-      ),
-    },
-    {
-      key: 'occurred_at',
-      title: texts.fields.occurred_at,
-      sortable: true,
-      render: ({ occurred_at }) => <TimeText value={occurred_at} />,
-    },
-  ];
+  const names = useNames(data?.items ?? [], filtered);
+  const toggle = (id: string) =>
+    setUnfolded((ids) => new Set(ids.has(id) ? [...ids].filter((one) => one !== id) : [...ids, id]));
+  // A list of one operation is not folded.
+  const items = (data?.items ?? []).map((event) => ({ event, folded: null }));
+  const rows = params.values['operation_id'] === undefined ? rowsOf(data?.items ?? [], unfolded) : items;
+  const keyLabel = can('key:manage') ? texts.actorType.key : undefined;
   return (
     <>
-      <PageHeader title={texts.title} description={texts.description} />
+      <PageHeader
+        title={texts.title}
+        description={texts.description}
+        actions={
+          <Button
+            variant="default"
+            leftSection={<IconDownload size={16} aria-hidden />}
+            onClick={() => setIsExporting(true)}
+          >
+            {texts.export.open}
+          </Button>
+        }
+      />
       <Group gap="xs" mb="sm">
-        {can('user:read') && <UserPicker label={texts.findUser} onPick={(target_id) => params.set({ target_id })} />}
+        {can('user:read') && (
+          <>
+            <UserPicker label={texts.findActor} keyLabel={keyLabel} onPick={(actor_id) => params.set({ actor_id })} />
+            <UserPicker
+              label={texts.findTarget}
+              keyLabel={keyLabel}
+              onPick={(target_id) => params.set({ target_id })}
+              hasShortcut={false}
+            />
+          </>
+        )}
+        <TimePresets params={params} />
         <FilterBuilder
           fields={fields}
           names={{
@@ -105,25 +98,112 @@ export function AuditPage(): ReactNode {
       </Group>
       <DataTable
         label={texts.title}
-        columns={columns}
-        idOf={({ event_id }) => event_id}
-        list={list}
+        columns={useColumns(names, unfolded, toggle)}
+        idOf={({ event, folded }) => (folded === null ? event.event_id : `operation ${event.operation_id}`)}
+        list={data === undefined ? list : { ...list, data: { ...data, items: rows } }}
         params={params}
         defaultSort={{ order_by: 'occurred_at', order_dir: 'desc' }}
-        actions={(event) => (
-          <Button
-            variant="subtle"
-            color="gray"
-            size="compact-sm"
-            onClick={() => setOpened(event)}
-            aria-label={texts.detailsOf(nameOf(event.event_type), exactTime(new Date(event.occurred_at), language))}
-          >
-            {texts.details}
-          </Button>
+        actions={(row) => (
+          <RowAction row={row} onOpen={setOpened} onLeaveOut={(operation_id_ne) => params.set({ operation_id_ne })} />
         )}
         empty={{ title: texts.empty }}
       />
       <EventDetails event={opened} names={names} onClose={() => setOpened(null)} />
+      <ExportDialog opened={isExporting} onClose={() => setIsExporting(false)} query={params.query} />
     </>
+  );
+}
+
+function useColumns(
+  names: Names,
+  unfolded: ReadonlySet<string>,
+  toggle: (operation_id: string) => void,
+): Column<AuditRow>[] {
+  const texts = useAuditTexts();
+  const nameOf = useEventName();
+  const { fields: titles } = texts;
+  return [
+    {
+      key: 'event_type',
+      title: titles.event_type,
+      render: ({ event, folded }) => {
+        if (folded === null) return <div className={classes.event}>{nameOf(event.event_type)}</div>;
+        const isOpen = unfolded.has(event.operation_id ?? '');
+        const Icon = isOpen ? IconChevronDown : IconChevronRight;
+        return (
+          <>
+            <UnstyledButton fz="inherit" aria-expanded={isOpen} onClick={() => toggle(event.operation_id ?? '')}>
+              <Icon size={14} aria-hidden className={classes.chevron} />
+              {texts.folded(folded.length)}
+            </UnstyledButton>
+            <Text size="xs" c="dimmed">
+              {[...new Set(folded.map(({ event_type }) => nameOf(event_type)))].join(', ')}
+            </Text>
+          </>
+        );
+      },
+    },
+    {
+      key: 'occurred_at',
+      title: titles.occurred_at,
+      sortable: true,
+      render: ({ event }) => <LogTime value={event.occurred_at} />,
+    },
+    {
+      key: 'actor_id',
+      title: titles.actor_id,
+      render: ({ event }) => (
+        <>
+          <ActorText event={event} names={names} />
+          {event.ip !== null && (
+            <Text size="xs" component="div">
+              <AddressLink ip={event.ip} />
+            </Text>
+          )}
+        </>
+      ),
+    },
+    {
+      key: 'target_id',
+      title: titles.target_id,
+      render: ({ event, folded }) =>
+        folded === null ? (
+          <TargetText event={event} names={names} />
+        ) : (
+          <OperationText operation_id={event.operation_id ?? ''} />
+        ),
+    },
+    {
+      key: 'changes',
+      title: titles.changes,
+      isFluid: true,
+      render: ({ event, folded }) => folded === null && <ChangeSummary changes={event.changes} />,
+    },
+  ];
+}
+
+interface RowActionProps {
+  row: AuditRow;
+  onOpen: (event: AuditEvent) => void;
+  onLeaveOut: (operation_id: string) => void;
+}
+
+/** Shows the details of an event, or removes the events of an operation from the list. */
+function RowAction({ row: { event, folded }, onOpen, onLeaveOut }: RowActionProps): ReactNode {
+  const texts = useAuditTexts();
+  const nameOf = useEventName();
+  const { full } = useFormats();
+  const [text, label, act] =
+    folded === null
+      ? [
+          texts.details,
+          texts.detailsOf(nameOf(event.event_type), full.format(new Date(event.occurred_at))),
+          () => onOpen(event),
+        ]
+      : [texts.leaveOut, texts.leaveOutOf(folded.length), () => onLeaveOut(event.operation_id ?? '')];
+  return (
+    <Button variant="subtle" color="gray" size="compact-sm" onClick={act} aria-label={label}>
+      {text}
+    </Button>
   );
 }

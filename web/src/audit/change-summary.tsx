@@ -1,18 +1,15 @@
 import { Text, VisuallyHidden } from '@mantine/core';
 import { IconArrowRight } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
-import { useLanguage, useTexts } from '../texts/language';
 import classes from './audit.module.css';
 import { type FieldChange, useChanges } from './changes';
-import { auditTexts as de } from './texts.de';
-import { auditTexts as en } from './texts.en';
+import { useAuditTexts } from './use-audit-texts';
 
 const shownMax = 2;
 
 /** Shows the first changes of an event, one per line. */
 export function ChangeSummary({ changes }: { changes: Record<string, unknown> }): ReactNode {
-  const texts = useTexts({ en, de });
-  const language = useLanguage();
+  const texts = useAuditTexts();
   const all = useChanges()(changes);
   if (all.length === 0) return null;
   // Showing one more field takes no more space than the line "and 1 more".
@@ -26,7 +23,7 @@ export function ChangeSummary({ changes }: { changes: Record<string, unknown> })
       ))}
       {all.length > shown.length && (
         <Text size="xs" c="dimmed">
-          {texts.more((all.length - shown.length).toLocaleString(language))}
+          {texts.more(all.length - shown.length)}
         </Text>
       )}
     </div>
@@ -34,7 +31,7 @@ export function ChangeSummary({ changes }: { changes: Record<string, unknown> })
 }
 
 function Values({ change: { before, after } }: { change: FieldChange }): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useAuditTexts();
   if (before === null || after === null) return <span className={classes.after}>{after ?? before ?? ''}</span>;
   return (
     <>

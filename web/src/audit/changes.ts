@@ -3,11 +3,11 @@ import { mailsTexts as mailsEn } from '../mails/texts.en';
 import { own } from '../own';
 import { sessionsTexts as sessionsDe } from '../sessions/texts.de';
 import { sessionsTexts as sessionsEn } from '../sessions/texts.en';
-import { useLanguage, useTexts } from '../texts/language';
+import { useFormats } from '../texts/formats';
+import { useTexts } from '../texts/language';
 import { timeOf } from '../texts/time-of';
 import { useShellTexts } from '../texts/use-shell-texts';
-import { auditTexts as de } from './texts.de';
-import { auditTexts as en } from './texts.en';
+import { useAuditTexts } from './use-audit-texts';
 
 /** The change of a field, with its values as text. */
 export interface FieldChange {
@@ -30,13 +30,12 @@ const timeFields = new Set([
 
 /** Returns a function that formats the changes of an event as text. */
 export function useChanges(): (changes: Record<string, unknown>) => FieldChange[] {
-  const texts = useTexts({ en, de });
-  const language = useLanguage();
+  const texts = useAuditTexts();
   const mails = useTexts({ en: mailsEn, de: mailsDe });
   const sessions = useTexts({ en: sessionsEn, de: sessionsDe });
   const { values } = texts;
   const { yes, no } = useShellTexts().filter;
-  const time = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'medium' });
+  const { number, second } = useFormats();
   // Texts of fields with fixed values. Other fields contain texts of users, which stay as recorded.
   const fixed: Record<string, Record<string, string>> = {
     status: values,
@@ -50,7 +49,7 @@ export function useChanges(): (changes: Record<string, unknown>) => FieldChange[
   const write = (value: unknown, field = ''): string => {
     if (value === null || value === undefined || value === '') return values.empty;
     if (typeof value === 'boolean') return value ? yes : no;
-    if (typeof value === 'number') return value.toLocaleString(language);
+    if (typeof value === 'number') return number.format(value);
     if (Array.isArray(value))
       return value.length === 0 ? values.empty : value.map((one) => write(one, field)).join(', ');
     if (typeof value === 'object') {
@@ -59,7 +58,7 @@ export function useChanges(): (changes: Record<string, unknown>) => FieldChange[
     }
     const text = typeof value === 'string' ? value : JSON.stringify(value);
     const stated = timeFields.has(field) ? timeOf(text) : null;
-    return stated === null ? (own(own(fixed, field) ?? {}, text) ?? text) : time.format(stated);
+    return stated === null ? (own(own(fixed, field) ?? {}, text) ?? text) : second.format(stated);
   };
   return (changes) =>
     Object.entries(changes).map(([key, change]) => {

@@ -1,18 +1,19 @@
 import { Anchor, Drawer, Group, Stack, Table, Text, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
+import { AddressLink } from '../components/address-link';
+import { BlockAddressButton } from '../attacks/block-button';
 import { CopyIcon } from '../components/copy-button';
 import { Facts } from '../components/facts';
-import { exactTime } from '../components/time-text';
 import { operationPermissions } from '../operations/permissions';
 import { useMe } from '../session/use-me';
-import { useLanguage, useTexts } from '../texts/language';
+import { useFormats } from '../texts/formats';
 import { useShellTexts } from '../texts/use-shell-texts';
 import classes from './audit.module.css';
 import { useChanges } from './changes';
-import { ActorText, type AuditEvent, type Names, sessionPath, TargetText } from './event-parties';
-import { auditTexts as de } from './texts.de';
-import { auditTexts as en } from './texts.en';
+import type { AuditEvent, Names } from './data';
+import { ActorText, OperationText, sessionPath, TargetText } from './event-parties';
+import { useAuditTexts } from './use-audit-texts';
 import { useEventName } from './use-event-name';
 
 interface EventDetailsProps {
@@ -47,11 +48,11 @@ export function EventDetails({ event, names, onClose }: EventDetailsProps): Reac
 }
 
 function EventFacts({ event, names, onLeave }: { event: AuditEvent; names: Names; onLeave: () => void }): ReactNode {
-  const texts = useTexts({ en, de });
-  const language = useLanguage();
+  const texts = useAuditTexts();
+  const { full } = useFormats();
   const { can, canAny } = useMe();
   const { fields } = texts;
-  const { event_type, occurred_at, carrier_id, operation_id, session_id, ip, request_id, event_id } = event;
+  const { event_type, occurred_at, actor_id, carrier_id, operation_id, session_id, ip, request_id, event_id } = event;
   const link = (to: string, text: string) => (
     <Anchor component={Link} to={to} onClick={onLeave} inherit>
       {text}
@@ -64,17 +65,31 @@ function EventFacts({ event, names, onLeave }: { event: AuditEvent; names: Names
     </Group>
   );
   const facts: [string, ReactNode][] = [
-    [fields.occurred_at, exactTime(new Date(occurred_at), language)],
+    [fields.occurred_at, full.format(new Date(occurred_at))],
     [fields.event_type, <span className={classes.mono}>{event_type}</span>],
-    [fields.actor_id, <ActorText event={event} names={names} />],
+    [
+      fields.actor_id,
+      <>
+        <ActorText event={event} names={names} />
+        {actor_id !== null && <div>{link(`/audit?${new URLSearchParams({ actor_id })}`, texts.sameActor)}</div>}
+      </>,
+    ],
     [fields.target_id, <TargetText event={event} names={names} />],
     [fields.carrier_id, carrier_id],
-    [fields.ip, ip !== null && <span className={classes.mono}>{ip}</span>],
+    [
+      fields.ip,
+      ip !== null && (
+        <Group gap="sm">
+          <AddressLink ip={ip} />
+          <BlockAddressButton ip={ip} />
+        </Group>
+      ),
+    ],
     [fields.session_id, session_id !== null && can('session:read') && link(sessionPath(session_id), texts.showSession)],
     [
       fields.operation_id,
       operation_id !== null &&
-        (canAny(operationPermissions) ? link(`/operations/${operation_id}`, texts.sameOperation) : id(operation_id)),
+        (canAny(operationPermissions) ? <OperationText operation_id={operation_id} /> : id(operation_id)),
     ],
     [
       fields.request_id,
@@ -91,7 +106,7 @@ function EventFacts({ event, names, onLeave }: { event: AuditEvent; names: Names
 }
 
 function Changes({ changes }: { changes: AuditEvent['changes'] }): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useAuditTexts();
   const all = useChanges()(changes);
   return (
     <section aria-labelledby="changes">

@@ -1,38 +1,25 @@
 import { Anchor, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
-import type { Schema } from '../api/client';
+import { CutText } from '../components/lists/cut-text';
 import { operationPermissions } from '../operations/permissions';
 import { own } from '../own';
 import { rolePath } from '../roles/role-links';
 import { useMe } from '../session/use-me';
-import { useTexts } from '../texts/language';
 import classes from './audit.module.css';
-import { auditTexts as de } from './texts.de';
-import { auditTexts as en } from './texts.en';
-
-/** An event of the API. */
-export type AuditEvent = Schema<'EventResponse'>;
-/** Names of users by id. */
-export type Names = Record<string, string>;
+import { type AuditEvent, type Names, recordedIn } from './data';
+import { useAuditTexts } from './use-audit-texts';
 
 const shortLength = 8;
 /** Shortens an id to its end: ids are UUIDv7, so ids of the same time share their beginning. */
 const short = (id: string) => `…${id.slice(-shortLength)}`;
 
-/** Returns the ids of the users that an event names. */
-export function usersOf({ actor_type, actor_id, target_type, target_id, changes }: AuditEvent): (string | null)[] {
-  const ofTarget = target_type === 'user' || target_type === 'login' ? target_id : null;
-  return [actor_type === 'user' ? actor_id : null, ofTarget, sessionUserOf({ changes })];
-}
-
 /** Names the actor of an event, with a link to it. */
 export function ActorText({ event, names }: { event: AuditEvent; names: Names }): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useAuditTexts();
   const { actor_type, actor_id } = event;
   if (actor_type === 'user' && actor_id !== null) return <UserLink id={actor_id} names={names} />;
-  if (actor_type === 'key' && actor_id !== null)
-    return <KindLink kind={texts.actorType.key} id={actor_id} to={`/api-keys/${actor_id}`} needs={['key:manage']} />;
+  if (actor_type === 'key' && actor_id !== null) return <KeyLink id={actor_id} names={names} />;
   // Events of jobs have no address.
   return (
     <Text inherit span>
@@ -43,7 +30,7 @@ export function ActorText({ event, names }: { event: AuditEvent; names: Names })
 
 /** Names the target of an event, with a link to it. */
 export function TargetText({ event, names }: { event: AuditEvent; names: Names }): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useAuditTexts();
   const { target_type: kind, target_id: id, changes } = event;
   if (id === null && kind !== 'role')
     return (
@@ -51,13 +38,14 @@ export function TargetText({ event, names }: { event: AuditEvent; names: Names }
         {kind === 'login' ? texts.unknown : '–'}
       </Text>
     );
+  const role = recordedIn(changes, 'name') ?? '';
   const name = own(texts.targetType, kind ?? '') ?? kind ?? '';
   switch (kind) {
     case 'user':
     case 'login':
       return <UserLink id={id ?? ''} names={names} />;
     case 'session': {
-      const user = sessionUserOf({ changes });
+      const user = recordedIn(changes, 'user_id');
       return (
         <>
           <KindLink kind={name} id={id ?? ''} to={sessionPath(id ?? '')} needs={['session:read']} />
@@ -70,11 +58,11 @@ export function TargetText({ event, names }: { event: AuditEvent; names: Names }
       );
     }
     case 'operation':
-      return <KindLink kind={name} id={id ?? ''} to={`/operations/${id}`} needs={operationPermissions} />;
+      return <OperationText operation_id={id ?? ''} />;
     case 'role':
-      return <KindLink kind={name} id={roleOf(changes)} to={rolePath(roleOf(changes))} needs={['role:read']} whole />;
+      return <KindLink kind={name} name={role} to={rolePath(role)} needs={['role:read']} />;
     case 'key':
-      return <KindLink kind={name} id={id ?? ''} to={`/api-keys/${id}`} needs={['key:manage']} />;
+      return <KeyLink id={id ?? ''} names={names} />;
     case 'webhook':
       return <KindLink kind={name} id={id ?? ''} to={`/webhooks/${id}`} needs={['webhook:manage']} />;
     default:
@@ -91,9 +79,21 @@ export function sessionPath(session_id: string): string {
   return `/sessions?${new URLSearchParams({ session_id, state: 'all' })}`;
 }
 
+/** Names an operation, with a link to it. */
+export function OperationText({ operation_id }: { operation_id: string }): ReactNode {
+  const { operation } = useAuditTexts().targetType;
+  const to = `/operations/${operation_id}`;
+  return <KindLink kind={operation} id={operation_id} to={to} needs={operationPermissions} />;
+}
+
+function KeyLink({ id, names }: { id: string; names: Names }): ReactNode {
+  const { key } = useAuditTexts().targetType;
+  return <KindLink kind={key} id={id} name={names[id]} to={`/api-keys/${id}`} needs={['key:manage']} />;
+}
+
 function UserLink({ id, names }: { id: string; names: Names }): ReactNode {
   const { can } = useMe();
-  const name = names[id] ?? short(id);
+  const name = <CutText>{names[id] ?? short(id)}</CutText>;
   if (!can('user:read')) return name;
   return (
     <Anchor component={Link} to={`/users/${id}`} inherit className={names[id] === undefined ? classes.mono : undefined}>
@@ -104,19 +104,19 @@ function UserLink({ id, names }: { id: string; names: Names }): ReactNode {
 
 interface KindLinkProps {
   kind: string;
-  id: string;
+  id?: string;
+  /** absent = the end of the id */
+  name?: string | undefined;
   to: string;
   /** permissions of which the user needs at least one */
-  needs: string[];
-  /** whether to show the whole id, because it is a name */
-  whole?: boolean;
+  needs: readonly string[];
 }
 
-function KindLink({ kind, id, to, needs, whole = false }: KindLinkProps): ReactNode {
+function KindLink({ kind, id = '', name, to, needs }: KindLinkProps): ReactNode {
   const { canAny } = useMe();
   const text = (
     <>
-      {kind} <span className={whole ? undefined : classes.mono}>{whole ? id : short(id)}</span>
+      {kind} {name === undefined ? <span className={classes.mono}>{short(id)}</span> : <CutText>{name}</CutText>}
     </>
   );
   if (!canAny(needs)) return text;
@@ -126,17 +126,3 @@ function KindLink({ kind, id, to, needs, whole = false }: KindLinkProps): ReactN
     </Anchor>
   );
 }
-
-interface Sides {
-  before?: unknown;
-  after?: unknown;
-}
-
-function sideOf(changes: AuditEvent['changes'], key: string): string | null {
-  const { before, after } = (changes as Record<string, Sides | undefined>)[key] ?? {};
-  const value = after ?? before;
-  return typeof value === 'string' ? value : null;
-}
-
-const sessionUserOf = ({ changes }: Pick<AuditEvent, 'changes'>) => sideOf(changes, 'user_id');
-const roleOf = (changes: AuditEvent['changes']) => sideOf(changes, 'name') ?? '';

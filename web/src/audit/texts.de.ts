@@ -1,11 +1,38 @@
+import { pluralIn } from '../texts/plural';
 import { fieldLabels } from '../users/fields';
 import type { auditTexts as en } from './texts.en';
+
+const plural = pluralIn('de');
 
 /** Texte des Protokolls. */
 export const auditTexts: typeof en = {
   title: 'Protokoll',
   description: 'Was geschehen ist, wer es getan hat und was sich geändert hat.',
-  findUser: 'Ereignisse zu einem Benutzer …',
+  findActor: 'Aktionen von …',
+  findTarget: 'Ereignisse zu …',
+  periods: {
+    label: 'Zeitraum',
+    short: { minutes15: '15 Min.', hour: '1 Std.', day: '24 Std.' },
+    names: { minutes15: 'Letzte 15 Minuten', hour: 'Letzte Stunde', day: 'Letzte 24 Stunden' },
+    yesterday: 'Gestern',
+  },
+  folded: (count) => plural(count, '# Ereignis', '# Ereignisse'),
+  leaveOut: 'Ausblenden',
+  leaveOutOf: (count) => plural(count, '# Ereignis', '# Ereignisse') + ' und alle weiteren des Vorgangs ausblenden',
+  export: {
+    open: 'Exportieren',
+    title: 'Ereignisse exportieren',
+    text: (max) => `Speichert die Ereignisse, die zum Filter passen, in der Reihenfolge der Liste, höchstens ${max}.`,
+    format: 'Format',
+    csv: 'CSV für Tabellenprogramme',
+    ndjson: 'NDJSON für Programme: ein Ereignis pro Zeile',
+    submit: 'Exportieren',
+    progress: (count) => plural(count, '# Ereignis geladen', '# Ereignisse geladen'),
+    cut: (max) =>
+      `Es passen noch mehr Ereignisse. Die Datei endet nach den ersten ${max}. ` +
+      'Grenzen Sie den Filter ein, um die übrigen zu erhalten.',
+    close: 'Schließen',
+  },
   fields: {
     event_id: 'Ereignis-ID',
     event_type: 'Ereignis',
@@ -29,6 +56,7 @@ export const auditTexts: typeof en = {
     operation: 'Vorgang',
     role: 'Rolle',
     key: 'API-Schlüssel',
+    address_block: 'Adresssperre',
     webhook: 'Webhook',
     signing_key: 'Signaturschlüssel',
   },
@@ -73,6 +101,8 @@ export const auditTexts: typeof en = {
     'key.resumed': 'API-Schlüssel wieder zugelassen',
     'key.rotated': 'Geheimnis eines API-Schlüssels ersetzt',
     'key.revoked': 'API-Schlüssel widerrufen',
+    'address_block.created': 'Netz gesperrt',
+    'address_block.removed': 'Sperre eines Netzes aufgehoben',
     'webhook.created': 'Webhook angelegt',
     'webhook.changed': 'Webhook geändert',
     'webhook.deleted': 'Webhook gelöscht',
@@ -115,6 +145,7 @@ export const auditTexts: typeof en = {
     permissions: 'Berechtigungen',
     may_grant: 'Darf vergeben',
     expires_at: 'Läuft ab',
+    network: 'Netz',
     kid: 'Schlüssel-ID',
     signs_from: 'Signiert Tokens ab',
     revoked: 'Widerrufen',
@@ -132,13 +163,14 @@ export const auditTexts: typeof en = {
   },
   reasons: {
     disabled: 'Passwort richtig, aber Benutzer deaktiviert',
+    'auth.invalid_credentials': 'Falsches Passwort',
     'auth.ip_not_allowed': 'Adresse nicht erlaubt',
     'auth.invalid_second_factor': 'Falscher Code',
     'auth.passkey_unknown': 'Unbekannter Passkey',
     'auth.challenge_invalid': 'Anmeldung dauerte zu lange',
   },
   becomes: 'wird',
-  more: (count) => `und ${count} weitere`,
+  more: (count) => plural(count, 'und # weitere', 'und # weitere'),
   service: 'Dienst',
   anonymous: 'Nicht angemeldet',
   unknown: 'unbekannt',
@@ -150,6 +182,6 @@ export const auditTexts: typeof en = {
   noChanges: 'Zu diesem Ereignis sind keine Felder aufgezeichnet.',
   showSession: 'Sitzung anzeigen',
   sameRequest: 'Ereignisse dieser Anfrage',
-  sameOperation: 'Vorgang anzeigen',
+  sameActor: 'Alle Aktionen dieses Akteurs',
   empty: 'Noch keine Ereignisse',
 };

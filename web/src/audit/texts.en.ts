@@ -1,10 +1,35 @@
+import { pluralIn } from '../texts/plural';
 import { fieldLabels } from '../users/fields';
+
+const plural = pluralIn('en');
 
 /** Texts of the audit log. */
 export const auditTexts = {
   title: 'Audit log',
   description: 'What happened, who did it, and what changed.',
-  findUser: 'Events about a user…',
+  findActor: 'Actions by…',
+  findTarget: 'Events about…',
+  periods: {
+    label: 'Period',
+    short: { minutes15: '15 min', hour: '1 h', day: '24 h' },
+    names: { minutes15: 'Last 15 minutes', hour: 'Last hour', day: 'Last 24 hours' },
+    yesterday: 'Yesterday',
+  },
+  folded: (count: number) => plural(count, '# event', '# events'),
+  leaveOut: 'Hide',
+  leaveOutOf: (count: number) => plural(count, 'Hide # event', 'Hide # events') + ' and all others of the operation',
+  export: {
+    open: 'Export',
+    title: 'Export events',
+    text: (max: string) => `Saves the events that match the filter, in the order of the list, at most ${max}.`,
+    format: 'Format',
+    csv: 'CSV, for spreadsheets',
+    ndjson: 'NDJSON, for programs: one event per line',
+    submit: 'Export',
+    progress: (count: number) => plural(count, '# event loaded', '# events loaded'),
+    cut: (max: string) => `More events match. The file ends after the first ${max}. Narrow the filter for the others.`,
+    close: 'Close',
+  },
   fields: {
     event_id: 'Event ID',
     event_type: 'Event',
@@ -28,6 +53,7 @@ export const auditTexts = {
     operation: 'Operation',
     role: 'Role',
     key: 'API key',
+    address_block: 'Address block',
     webhook: 'Webhook',
     signing_key: 'Signing key',
   },
@@ -72,6 +98,8 @@ export const auditTexts = {
     'key.resumed': 'API key resumed',
     'key.rotated': 'Secret of API key replaced',
     'key.revoked': 'API key revoked',
+    'address_block.created': 'Network blocked',
+    'address_block.removed': 'Block of a network removed',
     'webhook.created': 'Webhook created',
     'webhook.changed': 'Webhook changed',
     'webhook.deleted': 'Webhook deleted',
@@ -114,6 +142,7 @@ export const auditTexts = {
     permissions: 'Permissions',
     may_grant: 'May grant',
     expires_at: 'Expires',
+    network: 'Network',
     kid: 'Key ID',
     signs_from: 'Signs tokens from',
     revoked: 'Revoked',
@@ -131,13 +160,14 @@ export const auditTexts = {
   },
   reasons: {
     disabled: 'Right password, but the user is disabled',
+    'auth.invalid_credentials': 'Wrong password',
     'auth.ip_not_allowed': 'Address not allowed',
     'auth.invalid_second_factor': 'Wrong code',
     'auth.passkey_unknown': 'Unknown passkey',
     'auth.challenge_invalid': 'Login took too long',
   },
   becomes: 'becomes',
-  more: (count: string) => `and ${count} more`,
+  more: (count: number) => plural(count, 'and # more', 'and # more'),
   service: 'Service',
   anonymous: 'Not logged in',
   unknown: 'unknown',
@@ -149,6 +179,6 @@ export const auditTexts = {
   noChanges: 'This event records no fields.',
   showSession: 'Show the session',
   sameRequest: 'Events of this request',
-  sameOperation: 'Show the operation',
+  sameActor: 'All actions of this actor',
   empty: 'No events yet',
 };

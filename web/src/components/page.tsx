@@ -3,6 +3,7 @@ import { useDocumentTitle } from '@mantine/hooks';
 import { IconArrowLeft } from '@tabler/icons-react';
 import { type ReactNode, useId } from 'react';
 import { Link } from 'react-router';
+import { tabTitle } from '../installation';
 import { useShellTexts } from '../texts/use-shell-texts';
 import { pathAsLastSeen } from './lists/use-list-params';
 import classes from './page.module.css';
@@ -17,12 +18,12 @@ interface PageHeaderProps {
 
 /** Shows the title of a page with its actions at the right, and sets the title of the tab. */
 export function PageHeader({ title, description, actions }: PageHeaderProps): ReactNode {
-  useDocumentTitle(`${title} · ${useShellTexts().console}`);
+  useDocumentTitle(tabTitle(title));
   return (
     <Box mb="md" style={{ overflowWrap: 'anywhere' }}>
       <Group justify="space-between" align="flex-start" gap="sm">
         {/* Keeps a few actions beside the title even on a phone. */}
-        <Title order={1} size="h2" flex="1 1 8.5rem" miw={0}>
+        <Title order={1} flex="1 1 8.5rem" miw={0} lh="2.25rem">
           {title}
         </Title>
         {actions !== undefined && <Group gap="xs">{actions}</Group>}

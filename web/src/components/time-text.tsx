@@ -1,5 +1,6 @@
 import { Text, Tooltip } from '@mantine/core';
 import { type ReactNode, useSyncExternalStore } from 'react';
+import { formatsIn, localeOf, useFormats } from '../texts/formats';
 import { type Language, useLanguage } from '../texts/language';
 import { useShellTexts } from '../texts/use-shell-texts';
 
@@ -15,19 +16,6 @@ const units = [
 /** Returns the largest unit that fits into a number of seconds, with its length in seconds. */
 const unitOf = (seconds: number) => units.find(([, length]) => seconds >= length) ?? (['second', 1] as const);
 
-/** Formatters by language. Creating one takes longer than rendering a table row. */
-const formats = new Map<Language, { relative: Intl.RelativeTimeFormat; exact: Intl.DateTimeFormat }>();
-
-function formatsOf(language: Language) {
-  let found = formats.get(language);
-  if (found === undefined) {
-    const exact = new Intl.DateTimeFormat(language, { dateStyle: 'full', timeStyle: 'long' });
-    found = { relative: new Intl.RelativeTimeFormat(language, { numeric: 'auto' }), exact };
-    formats.set(language, found);
-  }
-  return found;
-}
-
 /** Times up to this far ahead are "just now": the clocks of browser and service may differ. */
 const clockSkewSeconds = 5;
 
@@ -39,19 +27,19 @@ function relativeTime(time: Date, language: Language, texts: { justNow: string; 
   const seconds = (time.getTime() - Date.now()) / 1_000;
   if (Math.abs(seconds) < 60) return seconds > clockSkewSeconds ? texts.withinMinute : texts.justNow;
   const [unit, size] = unitOf(Math.abs(seconds));
-  return formatsOf(language).relative.format(Math.trunc(seconds / size), unit);
+  return formatsIn(language).relative.format(Math.trunc(seconds / size), unit);
 }
 
 /** Returns a duration in its largest unit, rounded up, such as "3 minutes". */
 export function durationText(seconds: number, language: Language): string {
   const [unit, size] = unitOf(seconds);
-  const format = new Intl.NumberFormat(language, { style: 'unit', unit, unitDisplay: 'long' });
+  const format = new Intl.NumberFormat(localeOf(language), { style: 'unit', unit, unitDisplay: 'long' });
   return format.format(Math.max(1, Math.ceil(seconds / size)));
 }
 
 /** Returns the exact time in the time zone of the viewer, with the zone. */
 export function exactTime(time: Date, language: Language): string {
-  return formatsOf(language).exact.format(time);
+  return formatsIn(language).full.format(time);
 }
 
 /** Shows a time of the API relative to now, with the exact time on hover and focus. */
@@ -68,16 +56,26 @@ export function TimeText({ value, absent }: { value: string | null | undefined; 
   return <ExactOnHover value={value}>{relativeTime(new Date(value), language, texts)}</ExactOnHover>;
 }
 
+/** Shows a time of the API relative to now, and below it with seconds and time zone, for logs. */
+export function LogTime({ value }: { value: string }): ReactNode {
+  return (
+    <>
+      <TimeText value={value} />
+      <Text component="div" size="xs" c="dimmed" style={{ whiteSpace: 'nowrap' }}>
+        {useFormats().second.format(new Date(value))}
+      </Text>
+    </>
+  );
+}
+
 /** Shows the date of a time of the API, with the exact time on hover and focus. */
 export function DateText({ value }: { value: string }): ReactNode {
-  const date = new Intl.DateTimeFormat(useLanguage(), { dateStyle: 'medium' });
-  return <ExactOnHover value={value}>{date.format(new Date(value))}</ExactOnHover>;
+  return <ExactOnHover value={value}>{useFormats().date.format(new Date(value))}</ExactOnHover>;
 }
 
 function ExactOnHover({ value, children }: { value: string; children: string }): ReactNode {
-  const exact = exactTime(new Date(value), useLanguage());
   return (
-    <Tooltip label={exact} events={{ hover: true, focus: true, touch: true }}>
+    <Tooltip label={useFormats().full.format(new Date(value))} events={{ hover: true, focus: true, touch: true }}>
       <time dateTime={value} tabIndex={0}>
         {children}
       </time>

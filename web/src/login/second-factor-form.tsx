@@ -60,10 +60,14 @@ interface ProofChoiceProps {
   onPasskey: () => void;
 }
 
-/** Asks for a second factor of the user, and offers the other factors. */
+/**
+ * Asks for a second factor of the user, and offers the other factors. Users who lost their device
+ * enter a recovery code, or ask an administrator.
+ */
 export function ProofChoice({ factors, isSending, onCode, onPasskey }: ProofChoiceProps): ReactNode {
   const texts = useShellTexts().secondFactor;
   const [kind, setKind] = useState<CodeKind | null>(factors.includes('totp') ? 'code' : null);
+  const hasRecoveryCodes = factors.includes('recovery_code');
   const canUsePasskey = factors.includes('passkey') && canUsePasskeys;
   return (
     <Stack gap="sm">
@@ -78,15 +82,18 @@ export function ProofChoice({ factors, isSending, onCode, onPasskey }: ProofChoi
           {texts.usePasskey}
         </Button>
       )}
-      {kind !== null && <CodeForm key={kind} kind={kind} isSending={isSending} onCode={onCode} />}
+      {(kind === 'code' || (kind === 'recovery_code' && hasRecoveryCodes)) && (
+        <CodeForm key={kind} kind={kind} isSending={isSending} onCode={onCode} />
+      )}
+      {kind === 'recovery_code' && <Text size="sm">{texts.lostHelp}</Text>}
       {factors.includes('totp') && kind !== 'code' && (
         <Anchor component="button" type="button" size="sm" onClick={() => setKind('code')}>
           {texts.useCode}
         </Anchor>
       )}
-      {factors.includes('recovery_code') && kind !== 'recovery_code' && (
+      {kind !== 'recovery_code' && (
         <Anchor component="button" type="button" size="sm" onClick={() => setKind('recovery_code')}>
-          {texts.useRecoveryCode}
+          {texts.lost}
         </Anchor>
       )}
     </Stack>

@@ -1,9 +1,8 @@
-import { Anchor, Badge, Button, Group, Text } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
-import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Anchor, Badge, Group, Text } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
-import { api, dataOf, type QueryOf, type Schema } from '../api/client';
+import type { QueryOf } from '../api/client';
 import { listMailsFilters } from '../api/filters';
 import { FilterBuilder } from '../components/filter/filter-builder';
 import { DataTable } from '../components/lists/data-table';
@@ -12,24 +11,16 @@ import { useListParams } from '../components/lists/use-list-params';
 import { PageHeader } from '../components/page';
 import { TimeText } from '../components/time-text';
 import { useLanguage, useTexts } from '../texts/language';
-import { useErrorTexts } from '../texts/use-error-texts';
+import { type Mail, mailsQuery } from './data';
+import { RetryMail, stateColors } from './retry-mail';
 import { mailsTexts as de } from './texts.de';
 import { mailsTexts as en } from './texts.en';
-
-type Mail = Schema<'MailResponse'>;
-type Query = QueryOf<'listMails'>;
-
-const stateColors = { waiting: 'gray', retrying: 'orange', sending: 'blue', failed: 'red' };
 
 /** Lists unsent e-mails with the error of the mail server, and retries them. */
 export function MailsPage(): ReactNode {
   const texts = useTexts({ en, de });
-  const params = useListParams<Query>(listMailsFilters);
-  const list = useQuery({
-    queryKey: ['mails', 'list', params.query],
-    queryFn: ({ signal }) => dataOf(api.GET('/mail/list', { params: { query: params.query }, signal })),
-    placeholderData: keepPreviousData,
-  });
+  const params = useListParams<QueryOf<'listMails'>>(listMailsFilters);
+  const list = useQuery(mailsQuery(params.query));
   return (
     <>
       <PageHeader title={texts.title} description={texts.description} />
@@ -47,7 +38,7 @@ export function MailsPage(): ReactNode {
         list={list}
         params={params}
         defaultSort={{ order_by: 'created_at', order_dir: 'desc' }}
-        actions={(mail) => <RetryButton mail={mail} />}
+        actions={(mail) => <RetryMail mail={mail} recipient={mail.recipient} />}
         empty={{ title: texts.empty, hint: texts.emptyHint }}
       />
     </>
@@ -77,9 +68,9 @@ function useColumns(): Column<Mail>[] {
     {
       key: 'state',
       title: fields.state,
-      render: ({ state, attempts }) => (
+      render: ({ state, attempts, failing }) => (
         <>
-          <Badge variant="light" color={stateColors[state]}>
+          <Badge variant="light" color={failing ? 'red' : stateColors[state]}>
             {texts.states[state]}
           </Badge>
           <Text size="xs" c="dimmed" style={{ whiteSpace: 'nowrap' }}>
@@ -101,30 +92,4 @@ function useColumns(): Column<Mail>[] {
       render: ({ next_attempt_at }) => <TimeText value={next_attempt_at} absent={texts.noAttempt} />,
     },
   ];
-}
-
-function RetryButton({ mail: { mail_id, kind, recipient, state } }: { mail: Mail }): ReactNode {
-  const texts = useTexts({ en, de });
-  const { textOf } = useErrorTexts();
-  const queryClient = useQueryClient();
-  const retry = useMutation({
-    mutationFn: () => api.POST('/mail/{mail_id}/retry', { params: { path: { mail_id } } }),
-    onSuccess: async () => {
-      notifications.show({ message: texts.retried });
-      await queryClient.invalidateQueries({ queryKey: ['mails'] });
-    },
-    onError: (error) => notifications.show({ color: 'red', message: textOf(error) }),
-  });
-  if (state === 'sending') return null;
-  return (
-    <Button
-      variant="default"
-      size="compact-sm"
-      loading={retry.isPending}
-      onClick={() => retry.mutate()}
-      aria-label={texts.retryOf(texts.kinds[kind], recipient)}
-    >
-      {texts.retry}
-    </Button>
-  );
 }

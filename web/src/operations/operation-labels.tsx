@@ -26,7 +26,7 @@ export function OperationTitle({ operation }: { operation: Operation }): ReactNo
 const colors: Record<Operation['status'], string> = {
   receiving: 'blue',
   waiting: 'blue',
-  running: 'indigo',
+  running: 'petrol',
   done: 'green',
   canceled: 'gray',
   failed: 'red',

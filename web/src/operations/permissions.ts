@@ -1,2 +1,2 @@
-/** Permissions to request operations. Any of them gives access to the list of operations. */
-export const operationPermissions = ['user:update', 'user:delete', 'user:import'];
+/** Permissions of which a user needs at least one to see operations. */
+export const operationPermissions = ['user:update', 'user:delete', 'user:import'] as const;

@@ -1,6 +1,7 @@
 import { Button, Stack, Text } from '@mantine/core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
+import { Link } from 'react-router';
 import { api, dataOf, type QueryOf, type Schema } from '../api/client';
 import { DataTable } from '../components/lists/data-table';
 import type { Column } from '../components/lists/stacked-rows';
@@ -20,7 +21,6 @@ type Row = Schema<'SkippedRowResponse'>;
 type Query = QueryOf<'listSkippedRows'>;
 
 const noFilters = {};
-const rowsPerPage = 20;
 
 /** Shows the rows that an import skipped, with a download for correction. */
 export function SkippedRows({ operation }: { operation: Operation }): ReactNode {
@@ -28,7 +28,7 @@ export function SkippedRows({ operation }: { operation: Operation }): ReactNode 
   const { user, can } = useMe();
   const form = useProblemForm();
   const path = { operation_id: operation.operation_id };
-  const params = useListParams<Query>(noFilters, { perPage: rowsPerPage });
+  const params = useListParams<Query>(noFilters);
   const list = useQuery({
     queryKey: ['operations', 'skipped', operation.operation_id, operation.skipped_count, params.query],
     queryFn: ({ signal }) =>
@@ -46,7 +46,7 @@ export function SkippedRows({ operation }: { operation: Operation }): ReactNode 
     });
   const columns: Column<Row>[] = [
     { key: 'line', title: texts.line, render: ({ line }) => line, sortable: true, width: 90 },
-    { key: 'errors', title: texts.errors, render: ({ errors }) => <RowErrors errors={errors} /> },
+    { key: 'errors', title: texts.errors, render: ({ errors, cells }) => <RowErrors errors={errors} cells={cells} /> },
     { key: 'cells', title: texts.row, render: ({ cells }) => (cells === null ? texts.unreadable : textOf(cells)) },
   ];
   const mayDownload = operation.actor_id === user.user_id || can('user:export');
@@ -54,11 +54,18 @@ export function SkippedRows({ operation }: { operation: Operation }): ReactNode 
     <Section
       title={texts.skippedRows}
       actions={
-        mayDownload && (
-          <Button variant="default" size="xs" loading={form.isSending} onClick={() => void download()}>
-            {texts.downloadRows}
-          </Button>
-        )
+        <>
+          {mayDownload && (
+            <Button variant="default" size="xs" loading={form.isSending} onClick={() => void download()}>
+              {texts.downloadRows}
+            </Button>
+          )}
+          {can('user:import') && (
+            <Button variant="default" size="xs" component={Link} to="/users/import">
+              {texts.importRows}
+            </Button>
+          )}
+        </>
       }
     >
       <Stack gap="sm">

@@ -18,6 +18,7 @@ const pages: Record<string, string> = {
   '/user/list': '/users',
   '/auth/key/list': '/api-keys',
   '/mail/list': '/mails',
+  '/stats/attacks': '/attacks',
   '/webhook/list': '/webhooks',
 };
 

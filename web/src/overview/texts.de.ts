@@ -14,12 +14,14 @@ export const overviewTexts: typeof en = {
       api_keys_expiring: (count, one) =>
         `${count} API-Schlüssel ${one ? 'läuft' : 'laufen'} in den nächsten 14 Tagen ab`,
       mails_failed: (count, one) => `${count} E-Mail${one ? ' konnte' : 's konnten'} nicht zugestellt werden`,
+      attack: (count) => `${count} abgewiesene Anmeldungen in der letzten Stunde, weit mehr als üblich`,
       mails_failing: (count, one) =>
         `${count} E-Mail${one ? ' schlägt fehl und wird' : 's schlagen fehl und werden'} erneut versucht`,
       webhooks_disabled: (count, one) => `${count} ${one ? 'Webhook wurde' : 'Webhooks wurden'} vom Dienst deaktiviert`,
       webhooks_failing: (count, one) => `${count} ${one ? 'Webhook ist' : 'Webhooks sind'} gestört`,
     },
     remedies: {
+      attack: 'Sehen Sie nach, woher die Anmeldungen kommen, und sperren Sie das Netz.',
       users_locked: 'Heben Sie die Sperre auf, oder warten Sie, bis sie endet.',
       users_must_enroll: 'Erinnern Sie die Benutzer daran, oder stellen Sie Einrichtungscodes aus.',
       api_keys_expiring: 'Ersetzen Sie das Geheimnis, und wählen Sie einen späteren Ablauf.',

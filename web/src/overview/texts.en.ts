@@ -12,6 +12,7 @@ export const overviewTexts = {
       api_keys_expiring: (count: string, one: boolean) =>
         `${count} ${one ? 'API key expires' : 'API keys expire'} within 14 days`,
       mails_failed: (count: string, one: boolean) => `${count} ${one ? 'e-mail' : 'e-mails'} could not be delivered`,
+      attack: (count: string) => `${count} refused logins in the last hour, far more than usual`,
       mails_failing: (count: string, one: boolean) =>
         `${count} ${one ? 'e-mail fails and is' : 'e-mails fail and are'} being retried`,
       webhooks_disabled: (count: string, one: boolean) =>
@@ -19,6 +20,7 @@ export const overviewTexts = {
       webhooks_failing: (count: string, one: boolean) => `${count} ${one ? 'webhook fails' : 'webhooks fail'}`,
     },
     remedies: {
+      attack: 'Find out where the logins come from, and block the network.',
       users_locked: 'Unlock users, or wait until the lockout ends.',
       users_must_enroll: 'Remind the users, or issue enrollment codes.',
       api_keys_expiring: 'Replace the secret, and choose a later time of expiry.',

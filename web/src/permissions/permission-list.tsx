@@ -1,5 +1,6 @@
 import { Text } from '@mantine/core';
 import type { ReactNode } from 'react';
+import { CutText } from '../components/lists/cut-text';
 import { useTexts } from '../texts/language';
 import { PermissionGroups, PermissionName } from './permission-groups';
 import { permissionTexts as de } from './texts.de';
@@ -40,5 +41,9 @@ export function PermissionSummary({ permissions }: { permissions: readonly strin
     );
   const rest = permissions.length - shownMax;
   const first = permissions.slice(0, rest === 1 ? shownMax + 1 : shownMax).join(', ');
-  return rest > 1 ? `${first} ${texts.more(rest)}` : first;
+  return (
+    <>
+      <CutText title={permissions.join(', ')}>{first}</CutText> {rest > 1 && texts.more(rest)}
+    </>
+  );
 }

@@ -19,6 +19,7 @@ export const ownPermissions = [
   'webhook:manage',
   'key:manage',
   'audit:read',
+  'address_block:manage',
   'change:read',
   'mail:manage',
   'token:introspect',

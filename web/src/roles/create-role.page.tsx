@@ -2,11 +2,10 @@ import { Box } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import type { ReactNode } from 'react';
 import { useNavigate } from 'react-router';
-import { api, dataOf } from '../api/client';
-import { queryClient } from '../api/query-client';
 import { BackLink, PageHeader } from '../components/page';
 import { useTexts } from '../texts/language';
-import { RoleForm, type RoleSave } from './role-form';
+import type { Role } from './data';
+import { RoleForm } from './role-form';
 import { rolePath } from './role-links';
 import { rolesTexts as de } from './texts.de';
 import { rolesTexts as en } from './texts.en';
@@ -17,18 +16,15 @@ export function CreateRolePage(): ReactNode {
   const texts = useTexts({ en, de });
   const navigate = useNavigate();
   const { data: roles = [] } = useRoles();
-  const create = async ({ draft, new_prefix }: RoleSave) => {
-    const role = await dataOf(api.POST('/role/create', { params: { query: { new_prefix } }, body: draft }));
-    await queryClient.invalidateQueries({ queryKey: ['roles'] });
-    notifications.show({ message: texts.created(draft.name) });
-    void navigate(rolePath(draft.name), { replace: true });
-    return role;
+  const show = ({ name }: Role) => {
+    notifications.show({ message: texts.created(name) });
+    void navigate(rolePath(name), { replace: true });
   };
   return (
     <Box maw={880}>
       <BackLink to="/roles">{texts.title}</BackLink>
       <PageHeader title={texts.createTitle} />
-      <RoleForm roles={roles} submitLabel={texts.create} onSave={create} />
+      <RoleForm roles={roles} onSaved={show} />
     </Box>
   );
 }

@@ -2,16 +2,16 @@ import { Button, Group, Stack, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import type { ReactNode } from 'react';
 import { Link, useNavigate } from 'react-router';
-import { api } from '../api/client';
-import { queryClient } from '../api/query-client';
+import { changed } from '../api/stale';
 import { ConfirmDialog } from '../components/confirm-dialog';
 import { Dialog } from '../components/dialog';
 import { useLanguage, useTexts } from '../texts/language';
 import { useShellTexts } from '../texts/use-shell-texts';
+import { deleteRole, type Role } from './data';
 import { holdersPath } from './role-links';
 import { rolesTexts as de } from './texts.de';
 import { rolesTexts as en } from './texts.en';
-import { type Role, useHolderCount } from './use-roles';
+import { useHolderCount } from './use-roles';
 
 interface DeleteRoleDialogProps {
   role: Role;
@@ -31,17 +31,10 @@ export function DeleteRoleDialog({ role, roles, opened, onClose }: DeleteRoleDia
   const holders = useHolderCount(role.name);
   const granters = roles.filter(({ name, may_grant }) => name !== role.name && may_grant.includes(role.name));
   const remove = async () => {
-    const params = { path: { role: role.name }, header: { 'If-Match': `"${role.version}"` } };
-    try {
-      await api.DELETE('/role/{role}', { params });
-    } catch (error) {
-      // The next attempt deletes the version that the page shows by then.
-      await queryClient.invalidateQueries({ queryKey: ['roles'] });
-      throw error;
-    }
+    await deleteRole(role);
     notifications.show({ message: texts.deleted(role.name) });
     void navigate('/roles', { replace: true });
-    void queryClient.invalidateQueries({ queryKey: ['roles'] });
+    void changed('roles');
   };
   if ((holders ?? 0) > 0 || granters.length > 0)
     return <InUseDialog role={role} holders={holders ?? 0} granters={granters} opened={opened} onClose={onClose} />;

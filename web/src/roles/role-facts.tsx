@@ -6,7 +6,7 @@ import { PermissionList } from '../permissions/permission-list';
 import { useTexts } from '../texts/language';
 import { rolesTexts as de } from './texts.de';
 import { rolesTexts as en } from './texts.en';
-import type { Role } from './use-roles';
+import type { Role } from './data';
 
 /** Shows a role to users who may not change it. */
 export function RoleFacts({ role }: { role: Role }): ReactNode {

@@ -1,22 +1,22 @@
 import { Anchor, Badge, Box, Button, Group, Stack, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { notifications } from '@mantine/notifications';
 import { IconTrash } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import { Link, useParams } from 'react-router';
-import { api, dataOf } from '../api/client';
-import { queryClient } from '../api/query-client';
 import { BackLink, NotFoundPage, PageHeader, PageSkeleton, Section } from '../components/page';
 import { ProblemAlert } from '../components/problem-alert';
+import { useMe } from '../session/use-me';
 import { useLanguage, useTexts } from '../texts/language';
+import type { Role } from './data';
 import { DeleteRoleDialog } from './delete-role-dialog';
 import { RoleFacts } from './role-facts';
-import { RoleForm, type RoleSave } from './role-form';
+import { RoleForm } from './role-form';
 import { holdersPath } from './role-links';
+import { RoleMembers } from './role-members';
 import { SecondFactorText } from './second-factor-text';
 import { rolesTexts as de } from './texts.de';
 import { rolesTexts as en } from './texts.en';
-import { type Role, useHolderCount, useRoleRights, useRoles } from './use-roles';
+import { useHolderCount, useRoleRights, useRoles } from './use-roles';
 
 /** Shows a role, and lets the user change or delete it. */
 export function RolePage(): ReactNode {
@@ -31,16 +31,9 @@ export function RolePage(): ReactNode {
 
 function RoleDetails({ role, roles }: { role: Role; roles: Role[] }): ReactNode {
   const texts = useTexts({ en, de });
-  const { mayManage, mayChange } = useRoleRights();
+  const { can } = useMe();
+  const { mayManage, mayChange, mayGrant } = useRoleRights();
   const [isDeleting, deletion] = useDisclosure();
-  const save = async ({ changes, version, new_prefix }: RoleSave) => {
-    const params = { path: { role: role.name }, query: { new_prefix }, header: { 'If-Match': `"${version}"` } };
-    const after = await dataOf(api.PATCH('/role/{role}', { params, body: changes }));
-    // The change may concern the user's own permissions.
-    await Promise.all(['roles', 'me'].map((key) => queryClient.invalidateQueries({ queryKey: [key] })));
-    notifications.show({ message: texts.saved });
-    return after;
-  };
   return (
     <Box maw={880}>
       <BackLink to="/roles">{texts.title}</BackLink>
@@ -50,14 +43,19 @@ function RoleDetails({ role, roles }: { role: Role; roles: Role[] }): ReactNode 
         actions={
           mayChange(role) &&
           !role.built_in && (
-            <Button variant="default" leftSection={<IconTrash size={16} aria-hidden />} onClick={deletion.open}>
+            <Button
+              color="red"
+              variant="light"
+              leftSection={<IconTrash size={16} aria-hidden />}
+              onClick={deletion.open}
+            >
               {texts.delete}
             </Button>
           )
         }
       />
       {mayChange(role) ? (
-        <RoleForm role={role} roles={roles} submitLabel={texts.save} onSave={save} />
+        <RoleForm role={role} roles={roles} />
       ) : (
         <Stack gap="md">
           {mayManage && <Text size="sm">{texts.readOnly}</Text>}
@@ -66,6 +64,11 @@ function RoleDetails({ role, roles }: { role: Role; roles: Role[] }): ReactNode 
             <SecondFactorText role={role} />
           </Section>
         </Stack>
+      )}
+      {can('user:read') && (
+        <Box mt="md">
+          <RoleMembers role={role} mayGrant={mayGrant(role, roles)} />
+        </Box>
       )}
       <DeleteRoleDialog role={role} roles={roles} opened={isDeleting} onClose={deletion.close} />
     </Box>

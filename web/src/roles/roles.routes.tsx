@@ -1,7 +1,6 @@
 import type { ReactNode } from 'react';
 import { Route, Routes } from 'react-router';
 import { NotFoundPage } from '../components/page';
-import { useMe } from '../session/use-me';
 import { CreateRolePage } from './create-role.page';
 import { RolePage } from './role.page';
 import { RolesPage } from './roles.page';
@@ -9,9 +8,7 @@ import { useRoleRights } from './use-roles';
 
 /** Routes the pages about roles. The role name `create` is reserved. */
 export function RolesRoutes(): ReactNode {
-  const { can } = useMe();
   const { mayManage } = useRoleRights();
-  if (!can('role:read')) return <NotFoundPage />;
   return (
     <Routes>
       <Route index element={<RolesPage />} />

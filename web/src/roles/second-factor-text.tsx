@@ -4,7 +4,7 @@ import { DateText } from '../components/time-text';
 import { useTexts } from '../texts/language';
 import { rolesTexts as de } from './texts.de';
 import { rolesTexts as en } from './texts.en';
-import type { Role } from './use-roles';
+import type { Role } from './data';
 
 /** Shows whether a role requires a second factor, and from when. */
 export function SecondFactorText({ role }: { role: Role }): ReactNode {

@@ -1,9 +1,6 @@
 import { useQuery, type UseQueryResult } from '@tanstack/react-query';
-import { api, dataOf, type Schema } from '../api/client';
 import { useMe } from '../session/use-me';
-
-/** A role. */
-export type Role = Schema<'RoleResponse'>;
+import { holdersQuery, type Role, rolesQuery } from './data';
 
 /** What the user may do with roles. */
 export interface RoleRights {
@@ -16,18 +13,14 @@ export interface RoleRights {
 }
 
 /** Returns the query of all roles, sorted by name. Disabled without `role:read`. */
-export function useRoles(): UseQueryResult<Role[]> {
+export function useRoles(isNeeded = true): UseQueryResult<Role[]> {
   const { can } = useMe();
-  return useQuery({
-    queryKey: ['roles', 'list'],
-    queryFn: async ({ signal }) => (await dataOf(api.GET('/role/list', { signal }))).items,
-    enabled: can('role:read'),
-  });
+  return useQuery({ ...rolesQuery(), enabled: isNeeded && can('role:read') });
 }
 
 /** Returns the names of all roles, or none without `role:read`. */
-export function useRoleNames(): string[] {
-  return useRoles().data?.map(({ name }) => name) ?? [];
+export function useRoleNames(isNeeded = true): string[] {
+  return useRoles(isNeeded).data?.map(({ name }) => name) ?? [];
 }
 
 /** Returns what the user may do with roles. Only System Users without a scope may manage them. */
@@ -49,11 +42,6 @@ export function useRoleRights(): RoleRights {
  */
 export function useHolderCount(role: string): number | undefined {
   const { can } = useMe();
-  const { data } = useQuery({
-    queryKey: ['users', 'count', { role }],
-    queryFn: ({ signal }) =>
-      dataOf(api.GET('/user/list', { params: { query: { role, per_page: 1, count: 'exact' } }, signal })),
-    enabled: can('user:read'),
-  });
+  const { data } = useQuery({ ...holdersQuery(role), enabled: can('user:read') });
   return data?.total?.value;
 }

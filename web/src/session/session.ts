@@ -1,7 +1,8 @@
-import { apiPath } from '../api/base';
 import { ApiProblem } from '../api/problems';
 import { queryClient } from '../api/query-client';
 import { announce, onAnnouncement } from './announcements';
+import { exclusively } from './exclusively';
+import { takeFirstRenewal } from './first-answers';
 import { sessionRequests, type SessionTokens } from './session-requests';
 import { sessionStore } from './session-store';
 
@@ -40,7 +41,7 @@ export async function accessToken(): Promise<string> {
  */
 export function renewToken(used: string | null = null): Promise<boolean> {
   if (used !== null && token !== null && token.value !== used) return Promise.resolve(true);
-  renewal ??= exclusively(refresh).finally(() => (renewal = null));
+  renewal ??= refresh().finally(() => (renewal = null));
   return renewal;
 }
 
@@ -106,7 +107,7 @@ export async function logOut(): Promise<void> {
 
 async function refresh(): Promise<boolean> {
   try {
-    accept(await sessionRequests.refresh());
+    accept(await (takeFirstRenewal() ?? exclusively(sessionRequests.refresh)));
     announce({ kind: 'renewed', endsAt });
     return true;
   } catch (error) {
@@ -135,15 +136,6 @@ function leave(): void {
   endsAt = Infinity;
   sessionStore.set({ phase: 'logged-out', reason: 'logout' });
   queryClient.clear();
-}
-
-/**
- * Runs a function while no other tab does: two tabs must not send the same refresh token. Without
- * Web Locks, which need HTTPS or localhost, runs it at once.
- */
-function exclusively<Result>(work: () => Promise<Result>): Promise<Result> {
-  const locks = navigator.locks as LockManager | undefined;
-  return locks === undefined ? work() : locks.request(`carrier-identity ${apiPath}`, work);
 }
 
 onAnnouncement((announcement) => {

@@ -1,5 +1,6 @@
 import { useSuspenseQuery } from '@tanstack/react-query';
-import { api, dataOf, type Schema } from '../api/client';
+import type { Schema } from '../api/client';
+import { meQuery } from './data';
 
 /** The logged-in user and their permissions. */
 export interface Me {
@@ -10,17 +11,9 @@ export interface Me {
   canAny: (permissions: readonly string[]) => boolean;
 }
 
-/** Key of the query for the logged-in user. */
-export const meKey = ['me'] as const;
-
-/** Reads the logged-in user. */
-export function readMe(): Promise<Me['user']> {
-  return dataOf(api.GET('/user'));
-}
-
 /** Returns the logged-in user. Suspends until the user is loaded. */
 export function useMe(): Me {
-  const { data: user } = useSuspenseQuery({ queryKey: meKey, queryFn: readMe });
+  const { data: user } = useSuspenseQuery(meQuery());
   const can = (permission: string) => user.permissions.includes('*') || user.permissions.includes(permission);
   return { user, can, canAny: (permissions) => permissions.some(can) };
 }

@@ -1,18 +1,15 @@
 import { Group, Pill, Skeleton, Stack, Text, VisuallyHidden } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { api, dataOf, type QueryOf } from '../api/client';
 import { ConfirmForm } from '../components/confirm-dialog';
 import { Dialog } from '../components/dialog';
 import { ProblemAlert } from '../components/problem-alert';
 import { useMe } from '../session/use-me';
 import { useLanguage, useTexts } from '../texts/language';
+import { endableCountQuery, endSessions, type SessionFilter } from './data';
 import { sessionsTexts as de } from './texts.de';
 import { sessionsTexts as en } from './texts.en';
-
-/** Query of a list of sessions. */
-export type SessionFilter = QueryOf<'listSessions'>;
 
 interface EndMatchingDialogProps {
   opened: boolean;
@@ -36,8 +33,8 @@ export function EndMatchingDialog({ opened, onClose, ...rest }: EndMatchingDialo
 function EndMatchingForm({ filter, conditions, onClose }: Omit<EndMatchingDialogProps, 'opened'>): ReactNode {
   const texts = useTexts({ en, de });
   const language = useLanguage();
-  const queryClient = useQueryClient();
-  const { count, error } = useMatchingCount(filter);
+  const { user } = useMe();
+  const { data: count, error } = useQuery(endableCountQuery(filter, user.user_id));
   if (error !== null) return <ProblemAlert error={error} />;
   if (count === undefined)
     return (
@@ -49,10 +46,8 @@ function EndMatchingForm({ filter, conditions, onClose }: Omit<EndMatchingDialog
   if (count === 0) return <Text>{texts.noneMatches}</Text>;
   const shown = count.toLocaleString(language);
   const end = async () => {
-    const query = { ...filter, active: true };
-    const { ended } = await dataOf(api.DELETE('/auth/session/all', { params: { query } }));
+    const ended = await endSessions({ ...filter, active: true });
     notifications.show({ message: texts.endedMany(ended.toLocaleString(language), ended === 1) });
-    await queryClient.invalidateQueries({ queryKey: ['sessions'] });
   };
   return (
     <ConfirmForm
@@ -81,25 +76,4 @@ function EndMatchingForm({ filter, conditions, onClose }: Omit<EndMatchingDialog
       </Stack>
     </ConfirmForm>
   );
-}
-
-/** Counts the live sessions that match a filter, except the current session, which stays. */
-function useMatchingCount(filter: SessionFilter): { count: number | undefined; error: unknown } {
-  const { user } = useMe();
-  const { data, error } = useQuery({
-    // Not below 'sessions': invalidating it must not change the count while the dialog closes.
-    queryKey: ['session-count', filter],
-    queryFn: async ({ signal }) => {
-      const count = async (query: SessionFilter) =>
-        dataOf(api.GET('/auth/session/list', { params: { query }, signal }));
-      const own = await count({ user_id: user.user_id, active: true, per_page: 100, count: 'none' });
-      const current = own.items.find((session) => session.current)?.session_id;
-      const matching: SessionFilter = { ...filter, active: true, per_page: 1, count: 'exact' };
-      const { total } = await count(current === undefined ? matching : { session_id_ne: current, ...matching });
-      return total?.value ?? 0;
-    },
-    staleTime: 0,
-    gcTime: 0,
-  });
-  return { count: data, error };
 }

@@ -1,11 +1,10 @@
 import { Button } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
-import { useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
-import { api } from '../api/client';
 import { ConfirmDialog } from '../components/confirm-dialog';
 import { useMe } from '../session/use-me';
 import { useTexts } from '../texts/language';
+import { endSession } from './data';
 import { type Session, useDeviceName } from './session-columns';
 import { sessionsTexts as de } from './texts.de';
 import { sessionsTexts as en } from './texts.en';
@@ -33,7 +32,7 @@ function EndSessionButton({ session, onClick }: { session: Session; onClick: () 
   const { user_id, name, active, current } = session;
   if (!active || current || !(user_id === user.user_id || can('session:revoke'))) return null;
   return (
-    <Button variant="default" size="compact-sm" onClick={onClick} aria-label={texts.endOf(name, device)}>
+    <Button color="red" variant="subtle" size="compact-sm" onClick={onClick} aria-label={texts.endOf(name, device)}>
       {texts.end}
     </Button>
   );
@@ -43,12 +42,10 @@ function EndSessionDialog({ session, onClose }: { session: Session; onClose: () 
   const texts = useTexts({ en, de });
   const { user } = useMe();
   const device = useDeviceName()(session);
-  const queryClient = useQueryClient();
   const { session_id, user_id, name } = session;
   const end = async () => {
-    await api.DELETE('/auth/session/{session_id}', { params: { path: { session_id } } });
+    await endSession(session_id);
     notifications.show({ message: texts.endedOne });
-    await queryClient.invalidateQueries({ queryKey: ['sessions'] });
   };
   return (
     <ConfirmDialog

@@ -9,6 +9,8 @@ import {
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
 import type { Schema } from '../api/client';
+import { AddressLink } from '../components/address-link';
+import { CutText } from '../components/lists/cut-text';
 import type { Column } from '../components/lists/stacked-rows';
 import { TimeText } from '../components/time-text';
 import { useMe } from '../session/use-me';
@@ -52,7 +54,7 @@ export function useSessionColumns(
           <Group gap={6} component="span">
             {can('user:read') ? (
               <Anchor component={Link} to={`/users/${user_id}`} inherit fw={500}>
-                {name}
+                <CutText>{name}</CutText>
               </Anchor>
             ) : (
               name
@@ -60,7 +62,7 @@ export function useSessionColumns(
             {current && withUser && <CurrentBadge />}
           </Group>
           <Text size="xs" c="dimmed" component="div" fw={400}>
-            {carrier_id ?? texts.userType.system}
+            <CutText>{carrier_id ?? texts.userType.system}</CutText>
           </Text>
         </div>
       ),
@@ -69,11 +71,9 @@ export function useSessionColumns(
       key: 'device',
       title: fields.device,
       render: (session) => (
-        <div className={classes.device} title={session.user_agent ?? undefined}>
+        <div className={classes.device}>
           <DeviceIcon device={session.device} />
-          <Text component="span" inherit className={classes.name}>
-            {deviceOf(session)}
-          </Text>
+          <CutText title={session.user_agent ?? deviceOf(session)}>{deviceOf(session)}</CutText>
           {session.current && !withUser && <CurrentBadge />}
         </div>
       ),
@@ -81,7 +81,9 @@ export function useSessionColumns(
     ip: {
       key: 'ip',
       title: fields.ip,
-      render: ({ ip }) => <span className={classes.address}>{ip ?? texts.unknownAddress}</span>,
+      render: ({ ip }) => (
+        <span className={classes.address}>{ip === null ? texts.unknownAddress : <AddressLink ip={ip} />}</span>
+      ),
     },
     login: {
       key: 'created_at',
@@ -107,7 +109,7 @@ export function useSessionColumns(
     state: {
       key: 'ended',
       title: fields.ended,
-      render: ({ active, ended_at, ended_reason }) =>
+      render: ({ session_id, active, ended_at, ended_reason }) =>
         active ? (
           <Badge variant="light" color="green">
             {texts.live}
@@ -116,12 +118,23 @@ export function useSessionColumns(
           <>
             <TimeText value={ended_at} />
             <Text size="xs" c="dimmed" component="div">
-              {ended_reason !== null && texts.reason[ended_reason]}
+              {ended_reason !== null && <EventsLink session_id={session_id}>{texts.reason[ended_reason]}</EventsLink>}
             </Text>
           </>
         ),
     },
   };
+}
+
+/** Links the reason of an end to its event, which names the actor. */
+function EventsLink({ session_id, children }: { session_id: string; children: string }): ReactNode {
+  const { can } = useMe();
+  if (!can('audit:read')) return children;
+  return (
+    <Anchor component={Link} to={`/audit?${new URLSearchParams({ target_id: session_id })}`} inherit>
+      {children}
+    </Anchor>
+  );
 }
 
 function CurrentBadge(): ReactNode {

@@ -1,8 +1,7 @@
 import { Button, Group, SegmentedControl } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { api, dataOf } from '../api/client';
 import { listSessionsFilters } from '../api/filters';
 import { conditionsOf, type FilterFields } from '../components/filter/conditions';
 import { FilterBuilder } from '../components/filter/filter-builder';
@@ -14,7 +13,8 @@ import { useMe } from '../session/use-me';
 import { useTexts } from '../texts/language';
 import { useUserNames } from '../users/use-user-names';
 import { UserPicker } from '../users/user-picker';
-import { EndMatchingDialog, type SessionFilter } from './end-matching-dialog';
+import { type SessionFilter, sessionsQuery } from './data';
+import { EndMatchingDialog } from './end-matching-dialog';
 import { useEndSession } from './end-session-button';
 import { PartSwitch } from './part-switch';
 import { useSessionColumns } from './session-columns';
@@ -41,11 +41,7 @@ export function SessionsPage(): ReactNode {
   const state = states.find((one) => one === wanted) ?? 'live';
   const query: SessionFilter = state === 'all' ? rest : { ...rest, active: state === 'live' };
   const filter = Object.fromEntries(Object.entries(rest).filter(([name]) => !listKeys.has(name)));
-  const list = useQuery({
-    queryKey: ['sessions', 'list', query],
-    queryFn: ({ signal }) => dataOf(api.GET('/auth/session/list', { params: { query }, signal })),
-    placeholderData: keepPreviousData,
-  });
+  const list = useQuery(sessionsQuery(query));
   const names = useUserNames(
     (params.values['user_id'] ?? params.values['user_id_in'] ?? '').split(',').filter(Boolean),
   );
@@ -72,7 +68,7 @@ export function SessionsPage(): ReactNode {
         )}
         <FilterBuilder fields={fields} names={filterNames} params={params} />
         {can('session:revoke') && state !== 'ended' && (
-          <Button variant="default" size="xs" ml={{ sm: 'auto' }} onClick={dialog.open}>
+          <Button color="red" variant="light" size="xs" ml={{ sm: 'auto' }} onClick={dialog.open}>
             {texts.endMatching}
           </Button>
         )}

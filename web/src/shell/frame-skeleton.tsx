@@ -1,7 +1,7 @@
-import { AppShell, Burger, Group, Text } from '@mantine/core';
+import { AppShell, Burger, Group } from '@mantine/core';
 import type { ReactNode } from 'react';
+import { Brand } from '../components/brand';
 import { PageSkeleton } from '../components/page';
-import { useShellTexts } from '../texts/use-shell-texts';
 import classes from './shell.module.css';
 
 /** Size of the header in pixels. */
@@ -11,13 +11,12 @@ export const navigationSize = { width: 220, breakpoint: 'sm' } as const;
 
 /** Shows the frame of the console while the session and the first page load. */
 export function FrameSkeleton(): ReactNode {
-  const { console: name } = useShellTexts();
   return (
     <AppShell header={headerSize} navbar={{ ...navigationSize, collapsed: { mobile: true } }} padding="md">
       <AppShell.Header className={classes.header}>
-        <Group gap="xs">
+        <Group gap="xs" wrap="nowrap" miw={0}>
           <Burger hiddenFrom="sm" size="sm" disabled aria-hidden />
-          <Text fw={700}>{name}</Text>
+          <Brand />
         </Group>
       </AppShell.Header>
       <AppShell.Navbar aria-hidden className={classes.navigation} />

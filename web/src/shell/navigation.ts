@@ -7,14 +7,17 @@ import {
   IconMail,
   type IconProps,
   IconShieldLock,
+  IconShieldX,
   IconUpload,
   IconUserCircle,
   IconUsers,
   IconWebhook,
 } from '@tabler/icons-react';
 import type { ComponentType } from 'react';
-import { operationPermissions } from '../operations/permissions';
 import type { shellTexts } from '../texts/shell.en';
+
+/** The parts of the navigation, in their order. The first and the last have no heading. */
+export const navigationGroups = ['start', 'people', 'security', 'system', 'own'] as const;
 
 /** A page in the navigation. */
 export interface NavigationItem {
@@ -23,28 +26,32 @@ export interface NavigationItem {
   /** key of the name in the texts of the navigation */
   text: keyof (typeof shellTexts)['navigation'];
   icon: ComponentType<IconProps>;
-  /** permissions of which the user needs at least one */
-  permissions?: string[];
+  /** part of the navigation in which the page stands */
+  group: (typeof navigationGroups)[number];
+  /** permissions that the user needs at least one of, if they differ from those of the page */
+  permissions?: readonly string[];
   /** permission that hides the page here, because another page links to it */
   hiddenWith?: string;
 }
 
 /** All pages of the navigation, in their order. */
 export const navigationItems: NavigationItem[] = [
-  { to: '/', text: 'overview', icon: IconLayoutDashboard, permissions: ['user:read'] },
-  { to: '/users', text: 'users', icon: IconUsers, permissions: ['user:read'] },
-  { to: '/users/import', text: 'import', icon: IconUpload, permissions: ['user:import'], hiddenWith: 'user:read' },
+  { to: '/', text: 'overview', icon: IconLayoutDashboard, group: 'start', permissions: ['user:read'] },
+  { to: '/users', text: 'users', icon: IconUsers, group: 'people' },
   {
-    to: '/operations',
-    text: 'operations',
-    icon: IconListCheck,
-    permissions: operationPermissions,
+    to: '/users/import',
+    text: 'import',
+    icon: IconUpload,
+    group: 'people',
+    hiddenWith: 'user:read',
   },
-  { to: '/sessions', text: 'sessions', icon: IconDeviceDesktop },
-  { to: '/audit', text: 'audit', icon: IconHistory, permissions: ['audit:read'] },
-  { to: '/mails', text: 'mails', icon: IconMail, permissions: ['mail:manage'] },
-  { to: '/roles', text: 'roles', icon: IconShieldLock, permissions: ['role:read'] },
-  { to: '/api-keys', text: 'apiKeys', icon: IconKey, permissions: ['key:manage'] },
-  { to: '/webhooks', text: 'webhooks', icon: IconWebhook, permissions: ['webhook:manage'] },
-  { to: '/account', text: 'account', icon: IconUserCircle },
+  { to: '/roles', text: 'roles', icon: IconShieldLock, group: 'people' },
+  { to: '/operations', text: 'operations', icon: IconListCheck, group: 'people' },
+  { to: '/sessions', text: 'sessions', icon: IconDeviceDesktop, group: 'security' },
+  { to: '/audit', text: 'audit', icon: IconHistory, group: 'security' },
+  { to: '/attacks', text: 'attacks', icon: IconShieldX, group: 'security' },
+  { to: '/api-keys', text: 'apiKeys', icon: IconKey, group: 'system' },
+  { to: '/webhooks', text: 'webhooks', icon: IconWebhook, group: 'system' },
+  { to: '/mails', text: 'mails', icon: IconMail, group: 'system' },
+  { to: '/account', text: 'account', icon: IconUserCircle, group: 'own' },
 ];

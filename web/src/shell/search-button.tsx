@@ -1,5 +1,4 @@
 import { ActionIcon, Button, Kbd } from '@mantine/core';
-import { spotlight } from '@mantine/spotlight';
 import { IconSearch } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import { useMe } from '../session/use-me';
@@ -7,7 +6,7 @@ import { useShellTexts } from '../texts/use-shell-texts';
 import classes from './shell.module.css';
 
 /** Opens the search. Shows a wide button with its shortcut, or an icon on a phone. */
-export function SearchButton(): ReactNode {
+export function SearchButton({ onOpen }: { onOpen: () => void }): ReactNode {
   const { navigation: texts } = useShellTexts();
   const { can } = useMe();
   const label = can('user:read') ? texts.searchButton : texts.searchPagesButton;
@@ -25,11 +24,11 @@ export function SearchButton(): ReactNode {
           </span>
         }
         aria-keyshortcuts="Control+K"
-        onClick={spotlight.open}
+        onClick={onOpen}
       >
         {label}
       </Button>
-      <ActionIcon hiddenFrom="sm" variant="subtle" color="gray" size="lg" aria-label={label} onClick={spotlight.open}>
+      <ActionIcon hiddenFrom="sm" variant="subtle" color="gray" size="lg" aria-label={label} onClick={onOpen}>
         <IconSearch size={20} aria-hidden />
       </ActionIcon>
     </>

@@ -1,9 +1,10 @@
-import { AppShell, Burger, Group, NavLink, ScrollArea, Text } from '@mantine/core';
+import { AppShell, Burger, Group, ScrollArea } from '@mantine/core';
 import { useDisclosure, useHotkeys } from '@mantine/hooks';
 import { type ReactNode, Suspense } from 'react';
 import { Link, Navigate, Outlet, useLocation } from 'react-router';
 import { Duties } from '../account/duties/duties';
 import { Boundary, FailedPage } from '../components/boundary';
+import { Brand } from '../components/brand';
 import { PageSkeleton } from '../components/page';
 import { UnsavedChangesDialog } from '../components/unsaved-changes';
 import { FreshAuthenticationDialog } from '../session/fresh-authentication-dialog';
@@ -11,13 +12,14 @@ import { IdleWarning } from '../session/idle-warning';
 import { LoginAgainDialog } from '../session/login-again-dialog';
 import { useSession } from '../session/session-store';
 import { useShellTexts } from '../texts/use-shell-texts';
+import { ConnectionNotice, LoadingBar } from './connection-notice';
 import { FrameSkeleton, headerSize, navigationSize } from './frame-skeleton';
+import { NavigationLinks } from './navigation-links';
 import { Palette } from './palette';
 import { SearchButton } from './search-button';
 import classes from './shell.module.css';
 import { useShortcuts } from './shortcuts';
 import { ShortcutsDialog } from './shortcuts-dialog';
-import { useNavigation } from './use-navigation';
 import { UserMenu } from './user-menu';
 
 /** Frames all pages that need a login. Without a session, redirects to the login page. */
@@ -46,20 +48,23 @@ export function Shell(): ReactNode {
 }
 
 function Frame(): ReactNode {
-  const { navigation, console: name } = useShellTexts();
+  const { navigation } = useShellTexts();
   const { pathname } = useLocation();
-  const items = useNavigation();
   const [isOpen, drawer] = useDisclosure();
   const [isHelpOpen, help] = useDisclosure();
+  const [isSearchOpen, search] = useDisclosure();
   useShortcuts({ '?': help.open });
   useHotkeys([['Escape', drawer.close]]);
+  // Also while the focus is in a field.
+  useHotkeys([['mod+K', search.open]], []);
   return (
     <AppShell header={headerSize} navbar={{ ...navigationSize, collapsed: { mobile: !isOpen } }} padding="md">
+      <LoadingBar />
       <a className={classes.skip} href="#content" onClick={focusContent}>
         {navigation.skip}
       </a>
       <AppShell.Header className={classes.header}>
-        <Group gap="xs">
+        <Group gap="xs" wrap="nowrap" miw={0}>
           <Burger
             opened={isOpen}
             onClick={drawer.toggle}
@@ -67,12 +72,12 @@ function Frame(): ReactNode {
             size="sm"
             aria-label={isOpen ? navigation.close : navigation.open}
           />
-          <Text component={Link} to="/" fw={700} c="inherit" className={classes.name}>
-            {name}
-          </Text>
+          <Link to="/" className={classes.home}>
+            <Brand />
+          </Link>
         </Group>
-        <Group gap="xs">
-          <SearchButton />
+        <Group gap="xs" wrap="nowrap">
+          <SearchButton onOpen={search.open} />
           <UserMenu onShowShortcuts={help.open} />
         </Group>
       </AppShell.Header>
@@ -83,29 +88,18 @@ function Frame(): ReactNode {
         data-open={isOpen || undefined}
       >
         <ScrollArea>
-          {items.map(({ to, label, icon: Icon }) => (
-            <NavLink
-              key={to}
-              component={Link}
-              to={to}
-              label={label}
-              leftSection={<Icon size={18} aria-hidden />}
-              className={classes.link}
-              active={pathname === to || pathname.startsWith(`${to}/`)}
-              aria-current={pathname === to ? 'page' : undefined}
-              onClick={drawer.close}
-            />
-          ))}
+          <NavigationLinks onFollow={drawer.close} />
         </ScrollArea>
       </AppShell.Navbar>
       <AppShell.Main id="content" tabIndex={-1} className={classes.main}>
+        <ConnectionNotice />
         <Boundary key={pathname} isInFrame>
           <Suspense fallback={<PageSkeleton />}>
             <Outlet />
           </Suspense>
         </Boundary>
       </AppShell.Main>
-      <Palette onShowShortcuts={help.open} />
+      <Palette opened={isSearchOpen} onClose={search.close} onShowShortcuts={help.open} />
       <UnsavedChangesDialog />
       <ShortcutsDialog opened={isHelpOpen} onClose={help.close} />
     </AppShell>

@@ -24,6 +24,26 @@ export const unitTexts: Record<string, string> = {
   words: 'Wörter',
 };
 
+/** German texts by the code of an error, for details without a text of their own. */
+export const codeTexts: Record<string, string> = {
+  'field.malformed': 'hat nicht die erwartete Form',
+  'field.not_allowed': 'ist hier nicht möglich',
+  'field.required': 'fehlt',
+  'field.too_deep': 'ist zu tief verschachtelt',
+  'field.too_few': 'hat zu wenige Einträge',
+  'field.too_long': 'ist zu lang',
+  'field.too_many': 'hat zu viele Einträge',
+  'field.too_short': 'ist zu kurz',
+  'field.unknown': 'ist hier kein gültiges Feld',
+  'field.wrong_type': 'hat nicht die erwartete Art von Wert',
+  'parameter.conflict': 'lässt sich nicht mit einem anderen Filter verbinden',
+  'parameter.malformed': 'hat keinen gültigen Wert',
+  'parameter.not_allowed': 'ist hier nicht möglich',
+  'parameter.too_many': 'kommt zu oft vor',
+  'parameter.unknown': 'ist hier kein gültiger Filter',
+  'password_hash.too_costly': 'braucht zu viel Rechenzeit',
+};
+
 /** German texts by the details of the API about invalid fields and values. */
 export const detailTexts: Record<string, string> = {
   'must be an e-mail address': 'muss eine E-Mail-Adresse sein',
@@ -44,6 +64,14 @@ export const detailTexts: Record<string, string> = {
   'must be a UUID': 'muss eine ID wie 01a2073f-ee9c-74d8-9b53-2f6d4814e423 sein',
   'must be true or false': 'muss true oder false sein',
   'must be six digits': 'muss aus sechs Ziffern bestehen',
+  'must be UTF-8': 'muss in UTF-8 kodiert sein',
+  'must be complete; the upload broke off': 'ist unvollständig, weil die Übertragung abbrach',
+  'must have a header line': 'hier muss die Kopfzeile stehen',
+  'must not repeat the column': 'darf nicht zweimal vorkommen',
+  'is not a column of an import': 'ist keine Spalte eines Imports',
+  'must close each quote': 'hier fehlt ein schließendes Anführungszeichen',
+  'must not have a quote within a cell without quotes':
+    'hier steht ein Anführungszeichen in einer Zelle, die nicht mit einem beginnt',
   'must be JSON': 'muss JSON sein',
   'must be a JSON object': 'muss ein JSON-Objekt sein',
   'must be `module:action` in lower case, or `*`': 'muss die Form modul:aktion in Kleinbuchstaben haben oder * sein',
@@ -66,4 +94,19 @@ export const detailTexts: Record<string, string> = {
   'is not a parameter of this operation': 'ist hier kein gültiger Filter',
   'must not have empty values': 'darf keine leeren Werte enthalten',
   'must not be `invited` for a user with a password': 'darf bei einem Benutzer mit Passwort nicht „invited“ sein',
+  'must be a URL': 'muss eine URL sein',
+  'must be a URL without user name and fragment': 'muss eine URL ohne Benutzernamen und ohne „#“ sein',
+  'must be an integer': 'muss eine ganze Zahl sein',
+  'is not the current code of the app': 'ist nicht der aktuelle Code der App',
+  'is only possible while the user is invited': 'ist nur möglich, solange der Benutzer eingeladen ist',
+  'is outside your scope': 'liegt außerhalb Ihres Bereichs',
+  'cannot be combined with other fields': 'lässt sich nicht mit anderen Änderungen verbinden',
+  'cannot be combined with roles_add or roles_remove':
+    'lässt sich nicht mit „Rollen hinzufügen“ oder „Rollen entfernen“ verbinden',
+  'contains characters that cannot be stored': 'enthält Zeichen, die sich nicht speichern lassen',
+  'cannot be read': 'ist nicht lesbar',
+  'was not checked, because there were too many conflicts within an hour':
+    'wurde nicht geprüft, weil es in einer Stunde zu viele Konflikte gab',
+  'must be an MD5 hash; only System Users without carrier_scope can import hashes of other systems':
+    'muss ein MD5-Hash sein; Hashes anderer Systeme können nur System-Benutzer ohne Carrier-Bereich importieren',
 };

@@ -35,6 +35,10 @@ export const errorTexts: Record<string, string> = {
   'session.not_found': 'Diese Sitzung gibt es nicht, oder Sie dürfen sie nicht sehen.',
   'role.not_found': 'Diese Rolle gibt es nicht.',
   'operation.not_found': 'Diesen Vorgang gibt es nicht, oder Sie dürfen ihn nicht sehen.',
+  'address_block.not_found': 'Diese Sperre ist abgelaufen oder wurde aufgehoben.',
+  'address_block.own_address':
+    'Das Netz enthält Ihre eigene Adresse, einen Proxy des Dienstes oder ein Portal. Sperren Sie ein kleineres Netz.',
+  'address_block.too_many': 'Es gibt 10.000 Sperren. Heben Sie einige auf, oder sperren Sie ein größeres Netz.',
   'delivery.not_found': 'Diese Zustellung gibt es nicht, oder sie ist älter als 7 Tage.',
   'webhook.disabled': 'Der Webhook ist deaktiviert. Aktivieren Sie ihn zuerst.',
   'webhook.not_found': 'Diesen Webhook gibt es nicht, oder Sie dürfen ihn nicht sehen.',
@@ -55,6 +59,8 @@ export const errorTexts: Record<string, string> = {
   'user.name_taken': 'Ein anderer Benutzer hat diesen Namen.',
   'user.last_administrator':
     'Das ist der letzte Administrator. Machen Sie zuerst einen anderen Benutzer zum Administrator.',
+  'user.not_invited': 'Dieser Benutzer ist nicht eingeladen: Er hat ein Passwort oder ist deaktiviert.',
+  'user.has_logged_in': 'Dieser Benutzer hat sich seit dem Import angemeldet. Löschen Sie ihn einzeln.',
   'user.no_password': 'Ein Benutzer ohne Passwort kann nicht aktiv sein. Laden Sie ihn ein.',
   'role.name_taken': 'Eine andere Rolle hat diesen Namen.',
   'role.in_use': 'Benutzer oder andere Rollen verwenden diese Rolle noch. Entfernen Sie sie dort zuerst.',

@@ -2,7 +2,6 @@ import type { shellTexts as en } from './shell.en';
 
 /** Texte des Rahmens, der Anmeldung und der gemeinsamen Komponenten. */
 export const shellTexts: typeof en = {
-  console: 'Konsole',
   close: 'Schließen',
   showPassword: 'Passwort anzeigen',
   cancel: 'Abbrechen',
@@ -10,6 +9,7 @@ export const shellTexts: typeof en = {
   loading: 'Wird geladen',
   copy: 'Kopieren',
   copied: 'Kopiert',
+  navigationGroups: { people: 'Personen', security: 'Sicherheit', system: 'System' },
   navigation: {
     label: 'Hauptnavigation',
     open: 'Navigation öffnen',
@@ -21,6 +21,7 @@ export const shellTexts: typeof en = {
     sessions: 'Sitzungen',
     roles: 'Rollen',
     apiKeys: 'API-Schlüssel',
+    attacks: 'Angriffe',
     webhooks: 'Webhooks',
     audit: 'Protokoll',
     mails: 'Nicht gesendete E‑Mails',
@@ -81,7 +82,10 @@ export const shellTexts: typeof en = {
     submit: 'Weiter',
     usePasskey: 'Passkey verwenden',
     useCode: 'Code aus der App verwenden',
-    useRecoveryCode: 'Wiederherstellungscode verwenden',
+    lost: 'Gerät verloren?',
+    lostHelp:
+      'Wenn Sie keinen Wiederherstellungscode haben, bitten Sie Ihren Administrator, Ihre zweiten Faktoren ' +
+      'zurückzusetzen.',
     back: 'Zurück zur Anmeldung',
     expired: 'Die Anmeldung hat zu lange gedauert oder hatte zu viele falsche Codes. Beginnen Sie von vorn.',
   },
@@ -107,6 +111,10 @@ export const shellTexts: typeof en = {
     stay: 'Angemeldet bleiben',
     leave: 'Abmelden',
   },
+  outage: {
+    title: 'Warten auf den Dienst',
+    text: 'Der Dienst antwortet nicht. Ihre Eingaben bleiben erhalten, und es geht von selbst weiter.',
+  },
   update: {
     title: 'Eine neue Version ist verfügbar',
     text:
@@ -117,6 +125,8 @@ export const shellTexts: typeof en = {
   table: {
     actions: 'Aktionen',
     total: (total, exact) => (exact ? `${total} insgesamt` : `etwa ${total} insgesamt`),
+    perPage: 'Zeilen pro Seite',
+    rows: (count) => `${count} Zeilen`,
     next: 'Nächste Seite',
     previous: 'Vorherige Seite',
     empty: 'Hier ist noch nichts',
@@ -144,6 +154,7 @@ export const shellTexts: typeof en = {
     attributeName: 'Name des Attributs',
     listHint: 'Werte mit Kommas oder Zeilenumbrüchen trennen',
     exactTimeHint: 'Zum Beispiel 2026-11-20T13:00:00Z',
+    presets: { _gte: 'Innerhalb der letzten', _lt: 'Länger her als', days: (days) => `${days} Tage` },
     isNull: { true: 'ist leer', false: 'ist nicht leer' },
     operators: {
       equals: 'ist',
@@ -166,6 +177,22 @@ export const shellTexts: typeof en = {
     text: 'Sie haben auf dieser Seite etwas geändert und nicht gespeichert.',
     stay: 'Weiter bearbeiten',
     leave: 'Änderungen verwerfen',
+  },
+  draft: {
+    save: 'Speichern',
+    saved: 'Die Änderungen sind gespeichert.',
+    title: 'Inzwischen hat jemand anderes gespeichert',
+    text: 'Ihre Änderungen sind noch nicht gespeichert. Wählen Sie, was gelten soll.',
+    savedAt: 'Der andere Stand wurde gespeichert:',
+    mine: 'Ihr Stand',
+    theirs: 'Gespeicherter Stand',
+    others: 'Im gespeicherten Stand außerdem geändert',
+    saveChoice: 'Auswahl speichern',
+    keepTheirs: 'Gespeicherten Stand behalten',
+    waiting:
+      'Der Dienst antwortet gerade nicht. Ihre Änderungen bleiben erhalten und werden gespeichert, ' +
+      'sobald er wieder antwortet.',
+    stopWaiting: 'Nicht länger warten',
   },
   confirmTyping: (word) => `Geben Sie zur Bestätigung ${word} ein`,
   never: 'nie',

@@ -1,6 +1,5 @@
 /** Texts of the frame, the login and the shared components. */
 export const shellTexts = {
-  console: 'Console',
   close: 'Close',
   showPassword: 'Show password',
   cancel: 'Cancel',
@@ -8,6 +7,7 @@ export const shellTexts = {
   loading: 'Loading',
   copy: 'Copy',
   copied: 'Copied',
+  navigationGroups: { people: 'People', security: 'Security', system: 'System' },
   navigation: {
     label: 'Main navigation',
     open: 'Open navigation',
@@ -19,6 +19,7 @@ export const shellTexts = {
     sessions: 'Sessions',
     roles: 'Roles',
     apiKeys: 'API keys',
+    attacks: 'Attacks',
     webhooks: 'Webhooks',
     audit: 'Audit log',
     mails: 'Unsent e-mails',
@@ -78,7 +79,8 @@ export const shellTexts = {
     submit: 'Continue',
     usePasskey: 'Use a passkey',
     useCode: 'Use a code from your app',
-    useRecoveryCode: 'Use a recovery code',
+    lost: 'Lost your device?',
+    lostHelp: 'If you have no recovery code, ask your administrator to reset your second factors.',
     back: 'Back to the login',
     expired: 'This login took too long or had too many wrong codes. Start again.',
   },
@@ -103,6 +105,10 @@ export const shellTexts = {
     stay: 'Stay logged in',
     leave: 'Log out',
   },
+  outage: {
+    title: 'Waiting for the service',
+    text: 'The connection is interrupted. Your input is kept, and the page continues when the service responds.',
+  },
   update: {
     title: 'A new version is available',
     text: 'This page is from an older version. Reload it to continue. Changes that you did not save are lost.',
@@ -111,6 +117,8 @@ export const shellTexts = {
   table: {
     actions: 'Actions',
     total: (total: string, exact: boolean) => (exact ? `${total} in total` : `about ${total} in total`),
+    perPage: 'Rows per page',
+    rows: (count: string) => `${count} rows`,
     next: 'Next page',
     previous: 'Previous page',
     empty: 'Nothing here yet',
@@ -138,6 +146,7 @@ export const shellTexts = {
     attributeName: 'Name of the attribute',
     listHint: 'Separate values with commas or line breaks',
     exactTimeHint: 'For example 2026-11-20T13:00:00Z',
+    presets: { _gte: 'Within the last', _lt: 'Longer ago than', days: (days: number) => `${days} days` },
     isNull: { true: 'is empty', false: 'is not empty' },
     operators: {
       equals: 'is',
@@ -160,6 +169,20 @@ export const shellTexts = {
     text: 'You have changed something on this page and not saved it.',
     stay: 'Keep editing',
     leave: 'Discard changes',
+  },
+  draft: {
+    save: 'Save',
+    saved: 'The changes are saved.',
+    title: 'Someone else saved changes meanwhile',
+    text: 'Your changes are not saved yet. Choose what to keep.',
+    savedAt: 'The other version was saved',
+    mine: 'Your version',
+    theirs: 'Saved version',
+    others: 'Also changed in the saved version',
+    saveChoice: 'Save my choice',
+    keepTheirs: 'Keep the saved version',
+    waiting: 'The service does not respond at the moment. Your changes are kept, and saved as soon as it is back.',
+    stopWaiting: 'Stop waiting',
   },
   confirmTyping: (word: string) => `Type ${word} to confirm`,
   never: 'never',

@@ -1,6 +1,6 @@
 import { ApiProblem, type FieldError } from '../api/problems';
 import { own } from '../own';
-import { detailTexts, limitTexts, unitTexts } from './details.de';
+import { codeTexts, detailTexts, limitTexts, unitTexts } from './details.de';
 import * as de from './errors.de';
 import * as en from './errors.en';
 import { useLanguage, useTexts } from './language';
@@ -46,12 +46,19 @@ function filled(text: string | undefined, params: FieldError['params'] = {}): st
   return text?.replace(/\{(\w+)\}/g, (_, name: string) => [own(params, name)].flat().join(', '));
 }
 
-/** Returns the detail of an error in German, or in English if it has no German text. */
+/** Returns a German text for the detail, the limits or, if they have none, the code of an error. */
 function translated({ code, detail, params = {} }: FieldError): string {
-  const names = ['line', 'min', 'max', 'unit', 'allowed', 'reason'];
+  const [place, line, column] = /^line (\d+)(?:, column (\d+))?: /.exec(detail) ?? [];
+  if (place !== undefined) {
+    const at = column === undefined ? `Zeile ${line}` : `Zeile ${line}, Spalte ${column}`;
+    const others = Object.entries(params).filter(([name]) => name !== 'line' && name !== 'column');
+    return `${at}: ${translated({ code, detail: detail.slice(place.length), params: Object.fromEntries(others) })}`;
+  }
+  const names = ['min', 'max', 'unit', 'allowed', 'reason'];
   const given = names.filter((name) => own(params, name) !== undefined).join(' ');
   const limit = own(limitTexts, given) ?? own(limitTexts, given.replace(' unit', ''));
   const { min, max, unit = /too_(short|long)$/.test(code) ? 'characters' : 'items' } = params as Limits;
   const counted = unit === 'items' && [min, max].includes(1) ? 'item' : unit;
-  return own(detailTexts, detail) ?? filled(limit, { ...params, unit: own(unitTexts, counted) ?? unit }) ?? detail;
+  const limited = filled(limit, { ...params, unit: own(unitTexts, counted) ?? unit });
+  return own(detailTexts, detail) ?? limited ?? own(codeTexts, code) ?? detail;
 }

@@ -1,5 +1,5 @@
 import { fieldLabels } from './fields';
-import type { usersTexts as en } from './texts.en';
+import { cause, type usersTexts as en } from './texts.en';
 
 /** Texte der Seiten über Benutzer. */
 export const usersTexts: typeof en = {
@@ -23,7 +23,6 @@ export const usersTexts: typeof en = {
   none: 'keine',
   noValue: 'leer',
   allCarriers: 'alle Carrier',
-  facts: 'Details',
   copyId: 'Benutzer-ID kopieren',
   empty: {
     title: 'Noch keine Benutzer',
@@ -39,8 +38,8 @@ export const usersTexts: typeof en = {
     clear: 'Auswahl aufheben',
   },
   create: {
-    open: 'Neuer Benutzer',
-    title: 'Neuer Benutzer',
+    open: 'Benutzer anlegen',
+    title: 'Benutzer anlegen',
     optional: (label) => `${label} (optional)`,
     clearRoles: 'Alle Rollen entfernen',
     access: 'Erste Anmeldung',
@@ -50,18 +49,34 @@ export const usersTexts: typeof en = {
     passwordHint:
       'Sie übergeben das Passwort. Der Benutzer muss es bei der ersten Anmeldung ändern, innerhalb von 7 Tagen.',
     initialPassword: 'Erstpasswort',
+    newCarrier: 'Neuer Carrier: Er hat noch keine Benutzer.',
     submitInvite: 'Anlegen und einladen',
     submit: 'Benutzer anlegen',
     invited: (email) => `Eine Einladung an ${email} ist unterwegs.`,
     created: (name) => `${name} wurde angelegt.`,
   },
   tabs: {
+    overview: 'Übersicht',
     data: 'Daten',
     roles: 'Rollen',
     sessions: 'Sitzungen',
     factors: 'Zweite Faktoren',
     history: 'Verlauf',
     login: 'Anmeldung prüfen',
+  },
+  overview: {
+    account: 'Konto',
+    sessions: 'Aktive Sitzungen',
+    lastUsed: 'zuletzt verwendet',
+    noSessions: 'Nicht angemeldet',
+    factors: 'Zweite Faktoren',
+    noFactors: 'Keine',
+    mustEnroll: 'Muss bei der nächsten Anmeldung eingerichtet werden',
+    unconfirmed: (email) => `${email} ist noch nicht bestätigt`,
+    noRights: 'Ohne Rollen kann sich der Benutzer nur anmelden.',
+    more: (count) => `${count} weitere`,
+    actions: 'Aktionen dieses Benutzers',
+    edit: 'Bearbeiten',
   },
   edit: {
     person: 'Person',
@@ -77,18 +92,6 @@ export const usersTexts: typeof en = {
     secondFactorHint: 'Leer lassen, wenn die Rollen des Benutzers es bestimmen.',
     attributesHint: 'Eigene Daten als JSON-Objekt',
     attributesInvalid: 'muss ein JSON-Objekt sein, etwa {"tier": "gold"}',
-    save: 'Änderungen speichern',
-    discard: 'Verwerfen',
-    saved: 'Die Änderungen sind gespeichert.',
-  },
-  conflict: {
-    title: 'Jemand anderes hat diesen Benutzer geändert',
-    text: 'Ihre Änderungen sind noch nicht gespeichert. Wählen Sie, was gelten soll. Zuletzt gespeichert:',
-    mine: 'Ihr Stand',
-    theirs: 'Gespeicherter Stand',
-    others: 'Im gespeicherten Stand außerdem geändert',
-    save: 'Auswahl speichern',
-    keepTheirs: 'Gespeicherten Stand behalten',
   },
   roles: { label: 'Rollen', hint: 'Änderungen gelten ab der nächsten Anfrage des Benutzers.' },
   sessions: {
@@ -110,18 +113,13 @@ export const usersTexts: typeof en = {
     empty: 'Noch nichts aufgezeichnet',
     more: 'Ältere Einträge anzeigen',
     by: 'von',
-    bySelf: 'vom Benutzer selbst',
     byKey: 'über einen API-Schlüssel',
     bySystem: 'vom Dienst',
-    byAnonymous: 'ohne Anmeldung',
   },
   check: {
     why: 'Warum kann sich dieser Benutzer nicht anmelden?',
-    editData: 'Daten ändern',
-    editRoles: 'Rollen ändern',
-    showHistory: 'Nachsehen, wer den Benutzer deaktiviert hat',
-    failures: 'Letzte fehlgeschlagene Anmeldungen',
-    noFailures: 'Keine fehlgeschlagenen Anmeldungen aufgezeichnet.',
+    blocked: 'Der Benutzer kann sich nicht anmelden',
+    restricted: 'Der Benutzer kann sich anmelden, mit einer Einschränkung',
     fine: {
       title: 'Nichts verhindert diese Anmeldung',
       text:
@@ -131,92 +129,101 @@ export const usersTexts: typeof en = {
         'Die letzten Anmeldungen sind fehlgeschlagen, wahrscheinlich wegen eines falschen Passworts. ' +
         'Senden Sie einen Link für ein neues Passwort.',
     },
-    limited: {
-      title: 'Sie sehen nur einen Teil der Gründe',
-      text:
-        'Fehlgeschlagene Anmeldungen und Sperren, die sie auslösen, stehen im Protokoll. Um sie zu sehen, brauchen ' +
-        'Sie die Berechtigung audit:read. Ein Administrator kann den Benutzer nach zu vielen Fehlversuchen ' +
-        'entsperren oder ihm einen Link für ein neues Passwort senden.',
-    },
-    obstacles: {
-      deleted: {
-        title: 'Der Benutzer ist gelöscht',
-        text: () => 'Gelöschte Benutzer können sich nicht anmelden. Stellen Sie den Benutzer wieder her.',
-      },
-      disabled: {
-        title: 'Der Benutzer ist deaktiviert',
-        text: () => 'Finden Sie heraus, warum, bevor Sie den Benutzer aktivieren.',
-      },
-      locked: {
-        title: 'Das Konto ist gesperrt',
-        text: () => 'Zu viele falsche Passwörter. Entsperren Sie das Konto, oder warten Sie das Ende der Sperre ab.',
-      },
-      lockedUntilReset: {
-        title: 'Das Konto ist gesperrt, bis das Passwort neu gesetzt wird',
-        text: () => 'Sehr viele falsche Passwörter. Senden Sie einen Link für ein neues Passwort.',
-      },
-      lockedAddress: {
-        title: 'Das Konto ist für eine Adresse gesperrt',
-        text: ([ip]) => `Zu viele falsche Passwörter von ${ip ?? ''}.`,
-      },
-      lockedCodes: {
-        title: 'Der zweite Faktor ist gesperrt',
-        text: () =>
-          'Zu viele falsche Codes. Entsperren Sie den Benutzer, oder setzen Sie die zweiten Faktoren zurück, ' +
-          'wenn das Gerät verloren ist.',
-      },
-      invited: {
-        title: 'Der Benutzer hat noch kein Passwort gesetzt',
-        text: () =>
-          'Bitten Sie ihn, die Einladung zu suchen, oder senden Sie eine neue. Ein Import sendet Einladungen nur, ' +
-          'wenn diese Option gewählt wurde.',
-      },
-      invitationOld: {
-        title: 'Die Einladung ist wahrscheinlich abgelaufen',
-        text: () =>
-          'Der Benutzer hat noch kein Passwort, und Einladungen gelten üblicherweise 7 Tage. Laden Sie ihn erneut ein.',
-      },
-      initialPasswordExpired: {
-        title: 'Das Erstpasswort ist wahrscheinlich abgelaufen',
-        text: () =>
-          'Es wurde vor mehr als 7 Tagen gesetzt und nie verwendet. ' + 'Senden Sie einen Link für ein neues Passwort.',
-      },
-      addressRejected: {
-        title: 'Die letzte Anmeldung kam von einer nicht erlaubten Adresse',
-        text: ([ip, ...allowed]) =>
-          `Sie kam von ${ip ?? ''}. Erlaubt: ${allowed.join(', ')}. ` +
-          'Fügen Sie die Adresse hinzu, wenn Sie ihr vertrauen.',
-      },
-      addressesLimited: {
-        title: 'Anmeldungen sind auf einige Adressen beschränkt',
-        text: (allowed) => `Erlaubt: ${allowed.join(', ')}.`,
-      },
-      mustEnroll: {
-        title: 'Ein erforderlicher zweiter Faktor fehlt',
-        text: () => 'Der Benutzer kann sich anmelden, muss aber zuerst einen zweiten Faktor einrichten.',
-      },
-      secondFactor: {
-        title: 'Ein zweiter Faktor ist erforderlich',
-        text: () =>
-          'Wenn der Benutzer das Gerät und die Wiederherstellungscodes verloren hat, ' +
-          'setzen Sie die zweiten Faktoren zurück.',
-      },
-      mustChangePassword: {
-        title: 'Das Passwort muss geändert werden',
-        text: () => 'Der Benutzer kann sich anmelden, muss aber zuerst ein neues Passwort wählen.',
-      },
-    },
-    time: {
+    editData: 'Daten ändern',
+    correct: 'Adresse korrigieren',
+    correctInvited: 'An diese Adresse geht eine neue Einladung. Der Link in der alten funktioniert dann nicht mehr.',
+    correctActive: 'Der Benutzer bestätigt diese Adresse über einen Link. Bis dahin gilt die alte Adresse.',
+    correctAndSend: 'Speichern und senden',
+    confirming: (email) => `Ein Link zur Bestätigung von ${email} ist unterwegs.`,
+    allow: (ip) => `${ip} erlauben`,
+    allowed: (ip) => `Der Benutzer darf sich jetzt auch von ${ip} anmelden.`,
+    unblock: 'Sperre aufheben',
+    unblocked: (network) => `${network} ist nicht mehr gesperrt.`,
+    mails: 'Letzte E-Mails',
+    noMails: 'Keine E-Mail wartet auf den Versand, und kein zugesendeter Link ist offen.',
+    answer: (text) => `Antwort des Mailservers: ${text}`,
+    mailFailed: (text) => `Die letzte E-Mail wurde nicht zugestellt: ${text}`,
+    refusals: 'Letzte abgelehnte Anmeldungen',
+    noRefusals: 'Keine abgelehnten Anmeldungen aufgezeichnet.',
+    despite: 'Mit einem Passkey kann sich der Benutzer trotzdem anmelden.',
+    bulk: 'mit einer Massenänderung',
+    hiddenActor: 'einem Benutzer, den Sie nicht sehen dürfen',
+    until: 'Endet',
+    since: {
       deleted: 'Gelöscht',
-      locked: 'Endet',
-      lockedAddress: 'Endet',
-      lockedCodes: 'Endet',
+      disabled: 'Deaktiviert',
       invited: 'Eingeladen',
-      invitationOld: 'Eingeladen',
-      initialPasswordExpired: 'Gesetzt',
-      addressRejected: 'Versucht',
+      invitation_expired: 'Abgelaufen',
+      password_voided: 'Gesichert',
+      password_expired: 'Abgelaufen',
+      address_not_allowed: 'Versucht',
+      address_blocked: 'Gesperrt',
+      other: 'Seit',
     },
-    cause: { 'login.failed': 'Falsches Passwort', 'login.second_factor_failed': 'Falscher zweiter Faktor' },
+    causes: {
+      deleted: cause(
+        'Der Benutzer ist gelöscht',
+        () => 'Gelöschte Benutzer können sich nicht anmelden. Stellen Sie den Benutzer wieder her.',
+      ),
+      disabled: cause(
+        'Der Benutzer ist deaktiviert',
+        () => 'Finden Sie heraus, warum, bevor Sie den Benutzer aktivieren.',
+      ),
+      locked: cause(
+        'Das Konto ist gesperrt',
+        ({ failures = 0, unknown_addresses, addresses = [], ip }) =>
+          `${failures} falsche Passwörter in Folge${ip === undefined ? '' : `, das letzte von ${ip}`}. ` +
+          (unknown_addresses === true
+            ? 'Gesperrt für alle Adressen, von denen sich der Benutzer zuletzt nicht angemeldet hat. '
+            : `Gesperrt für ${addresses.join(', ')}. `) +
+          'Entsperren Sie das Konto, oder senden Sie einen Link für ein neues Passwort.',
+        true,
+      ),
+      codes_locked: cause(
+        'Der zweite Faktor ist gesperrt',
+        ({ failures = 0 }) =>
+          `${failures} falsche Codes in Folge. Wiederherstellungscodes funktionieren weiterhin. Entsperren Sie den ` +
+          'Benutzer, oder setzen Sie die zweiten Faktoren zurück, wenn das Gerät verloren ist.',
+        true,
+      ),
+      invited: cause('Der Benutzer hat noch kein Passwort gesetzt', ({ invitation }) =>
+        invitation === 'none'
+          ? 'Er wurde nie eingeladen: Ein Import sendet Einladungen nur, wenn diese Option gewählt wurde.'
+          : 'Bitten Sie ihn, die Einladung zu suchen, oder senden Sie eine neue.',
+      ),
+      invitation_expired: cause(
+        'Die Einladung ist abgelaufen',
+        () => 'Der Benutzer hat nicht rechtzeitig ein Passwort gesetzt. Senden Sie eine neue Einladung.',
+      ),
+      password_voided: cause(
+        'Der Benutzer muss ein neues Passwort wählen',
+        () => 'Das Konto wurde gesichert, und das alte Passwort gilt nicht mehr. Der Link steht in der E-Mail darüber.',
+        true,
+      ),
+      password_expired: cause(
+        'Das Erstpasswort ist abgelaufen',
+        () => 'Es wurde nicht innerhalb von 7 Tagen verwendet. Senden Sie einen Link für ein neues Passwort.',
+        true,
+      ),
+      address_not_allowed: cause(
+        'Die letzte Anmeldung kam von einer nicht erlaubten Adresse',
+        ({ ip = '', allowed_ips = [] }) =>
+          `Das Passwort war richtig. Die Anmeldung kam von ${ip}. Erlaubt: ${allowed_ips.join(', ')}. ` +
+          'Erlauben Sie die Adresse, wenn Sie ihr vertrauen.',
+      ),
+      address_blocked: cause(
+        'Eine Adresse des Benutzers ist gesperrt',
+        ({ ip = '', network = '' }) => `Anmeldungen von ${ip} werden abgelehnt, weil ${network} gesperrt ist.`,
+      ),
+      password_change_required: cause(
+        'Das Passwort muss geändert werden',
+        () => 'Der Benutzer muss ein neues Passwort wählen, bevor er weiterarbeiten kann.',
+      ),
+      second_factor_enrollment_required: cause(
+        'Ein erforderlicher zweiter Faktor fehlt',
+        () => 'Der Benutzer muss einen zweiten Faktor einrichten, bevor er weiterarbeiten kann.',
+      ),
+    },
   },
   secure: {
     factors: 'Zweite Faktoren',

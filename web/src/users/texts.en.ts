@@ -1,3 +1,4 @@
+import type { Schema } from '../api/client';
 import { fieldLabels } from './fields';
 
 /** Texts of the pages about users. */
@@ -22,7 +23,6 @@ export const usersTexts = {
   none: 'none',
   noValue: 'empty',
   allCarriers: 'all carriers',
-  facts: 'Details',
   copyId: 'Copy the user ID',
   empty: { title: 'No users yet', hint: 'Create the first user, or import users from a file.' },
   selection: {
@@ -35,8 +35,8 @@ export const usersTexts = {
     clear: 'Clear selection',
   },
   create: {
-    open: 'New user',
-    title: 'New user',
+    open: 'Create user',
+    title: 'Create user',
     optional: (label: string) => `${label} (optional)`,
     clearRoles: 'Remove all roles',
     access: 'First login',
@@ -45,18 +45,34 @@ export const usersTexts = {
     password: 'Set an initial password',
     passwordHint: 'You hand over the password. The user must change it at the first login, within 7 days.',
     initialPassword: 'Initial password',
+    newCarrier: 'New carrier: it has no users yet.',
     submitInvite: 'Create and invite',
     submit: 'Create user',
     invited: (email: string) => `An invitation is on its way to ${email}.`,
     created: (name: string) => `${name} was created.`,
   },
   tabs: {
+    overview: 'Overview',
     data: 'Data',
     roles: 'Roles',
     sessions: 'Sessions',
     factors: 'Second factors',
     history: 'History',
     login: 'Login check',
+  },
+  overview: {
+    account: 'Account',
+    sessions: 'Live sessions',
+    lastUsed: 'last used',
+    noSessions: 'Not logged in',
+    factors: 'Second factors',
+    noFactors: 'None',
+    mustEnroll: 'Must be set up at the next login',
+    unconfirmed: (email: string) => `${email} is not confirmed yet`,
+    noRights: 'Without roles, the user may do nothing but log in.',
+    more: (count: number) => `${count} more`,
+    actions: 'Actions by this user',
+    edit: 'Edit',
   },
   edit: {
     person: 'Person',
@@ -71,18 +87,6 @@ export const usersTexts = {
     secondFactorHint: 'Leave empty to follow the roles of the user.',
     attributesHint: 'Custom data as a JSON object',
     attributesInvalid: 'must be a JSON object, such as {"tier": "gold"}',
-    save: 'Save changes',
-    discard: 'Discard',
-    saved: 'The changes are saved.',
-  },
-  conflict: {
-    title: 'Someone else changed this user',
-    text: 'Your changes are not saved yet. Choose what to keep. The other version was saved',
-    mine: 'Your version',
-    theirs: 'Saved version',
-    others: 'Also changed in the saved version',
-    save: 'Save my choice',
-    keepTheirs: 'Keep the saved version',
   },
   roles: { label: 'Roles', hint: 'Changes take effect on the next request of the user.' },
   sessions: {
@@ -104,99 +108,106 @@ export const usersTexts = {
     empty: 'Nothing recorded yet',
     more: 'Show older entries',
     by: 'by',
-    bySelf: 'by the user',
     byKey: 'by an API key',
     bySystem: 'by the service',
-    byAnonymous: 'without a login',
   },
   check: {
     why: 'Why can this user not log in?',
-    editData: 'Change the data',
-    editRoles: 'Change the roles',
-    showHistory: 'See who disabled the user',
-    failures: 'Last failed logins',
-    noFailures: 'No failed logins are recorded.',
+    blocked: 'The user cannot log in',
+    restricted: 'The user can log in, with a restriction',
     fine: {
       title: 'Nothing prevents this login',
       text: 'If the user cannot log in, the password is probably wrong. Send a link to set a new one.',
       wrongPassword: 'The last logins failed, most likely with a wrong password. Send a link to set a new one.',
     },
-    limited: {
-      title: 'Some reasons are hidden from you',
-      text:
-        'Failed logins and the lockouts that they cause are in the audit log. You need the permission audit:read to ' +
-        'see them. An administrator can unlock the user after too many failures, or send a link to set a new password.',
-    },
-    obstacles: {
-      deleted: { title: 'The user is deleted', text: () => 'Deleted users cannot log in. Restore the user.' },
-      disabled: { title: 'The user is disabled', text: () => 'Find out why before you enable the user.' },
-      locked: {
-        title: 'The account is locked',
-        text: () => 'Too many wrong passwords. Unlock the account, or wait until the lockout ends.',
-      },
-      lockedUntilReset: {
-        title: 'The account is locked until the password is reset',
-        text: () => 'Far too many wrong passwords. Send a link to set a new password.',
-      },
-      lockedAddress: {
-        title: 'The account is locked for one address',
-        text: ([ip]: string[]) => `Too many wrong passwords from ${ip ?? ''}.`,
-      },
-      lockedCodes: {
-        title: 'The second factor is locked',
-        text: () => 'Too many wrong codes. Unlock the user, or reset the second factors if the device is lost.',
-      },
-      invited: {
-        title: 'The user has not set a password yet',
-        text: () =>
-          'Ask the user to look for the invitation, or send a new one. ' +
-          'An import sends invitations only if this option was chosen.',
-      },
-      invitationOld: {
-        title: 'The invitation has probably expired',
-        text: () =>
-          'The user has no password yet, and invitations are valid for 7 days by default. Invite the user again.',
-      },
-      initialPasswordExpired: {
-        title: 'The initial password has probably expired',
-        text: () => 'It was set more than 7 days ago and has never been used. Send a link to set a new one.',
-      },
-      addressRejected: {
-        title: 'The last login came from an address that is not allowed',
-        text: ([ip, ...allowed]: string[]) =>
-          `It came from ${ip ?? ''}. Allowed: ${allowed.join(', ')}. Add the address if you trust it.`,
-      },
-      addressesLimited: {
-        title: 'Logins are limited to some addresses',
-        text: (allowed: string[]) => `Allowed: ${allowed.join(', ')}.`,
-      },
-      mustEnroll: {
-        title: 'A required second factor is missing',
-        text: () => 'The user can log in, but must set up a second factor before anything else works.',
-      },
-      secondFactor: {
-        title: 'A second factor is required',
-        text: () => 'If the user lost the device and the recovery codes, reset the second factors.',
-      },
-      mustChangePassword: {
-        title: 'The password must be changed',
-        text: () => 'The user can log in, but must choose a new password before anything else works.',
-      },
-    },
-    time: {
+    editData: 'Change the data',
+    correct: 'Correct the address',
+    correctInvited: 'A new invitation is sent to this address. The link in the older one stops working.',
+    correctActive: 'The user gets a link to confirm this address. The old address stays valid until then.',
+    correctAndSend: 'Save and send',
+    confirming: (email: string) => `A link to confirm ${email} is on its way.`,
+    allow: (ip: string) => `Allow ${ip}`,
+    allowed: (ip: string) => `The user may now log in from ${ip}.`,
+    unblock: 'Remove the block',
+    unblocked: (network: string) => `${network} is no longer blocked.`,
+    mails: 'Last e-mails',
+    noMails: 'No e-mail is waiting, and no mailed link is open.',
+    answer: (text: string) => `Answer of the mail server: ${text}`,
+    mailFailed: (text: string) => `The last e-mail was not delivered: ${text}`,
+    refusals: 'Last rejected logins',
+    noRefusals: 'No rejected logins are recorded.',
+    despite: 'The user can still log in with a passkey.',
+    bulk: 'in a bulk change',
+    hiddenActor: 'a user whom you cannot see',
+    until: 'Ends',
+    since: {
       deleted: 'Deleted',
-      locked: 'Ends',
-      lockedAddress: 'Ends',
-      lockedCodes: 'Ends',
+      disabled: 'Disabled',
       invited: 'Invited',
-      invitationOld: 'Invited',
-      initialPasswordExpired: 'Set',
-      addressRejected: 'Tried',
-    } as Record<string, string>,
-    cause: { 'login.failed': 'Wrong password', 'login.second_factor_failed': 'Wrong second factor' } as Record<
-      string,
-      string
-    >,
+      invitation_expired: 'Expired',
+      password_voided: 'Secured',
+      password_expired: 'Expired',
+      address_not_allowed: 'Tried',
+      address_blocked: 'Blocked',
+      other: 'Since',
+    },
+    causes: {
+      deleted: cause('The user is deleted', () => 'Deleted users cannot log in. Restore the user.'),
+      disabled: cause('The user is disabled', () => 'Find out why before you enable the user.'),
+      locked: cause(
+        'The account is locked',
+        ({ failures = 0, unknown_addresses, addresses = [], ip }) =>
+          `${failures} wrong passwords in a row${ip === undefined ? '' : `, the last from ${ip}`}. ` +
+          (unknown_addresses === true
+            ? 'Locked for all addresses from which the user has not logged in lately. '
+            : `Locked for ${addresses.join(', ')}. `) +
+          'Unlock the account, or send a link to set a new password.',
+        true,
+      ),
+      codes_locked: cause(
+        'The second factor is locked',
+        ({ failures = 0 }) =>
+          `${failures} wrong codes in a row. Recovery codes still work. Unlock the user, ` +
+          'or reset the second factors if the device is lost.',
+        true,
+      ),
+      invited: cause('The user has not set a password yet', ({ invitation }) =>
+        invitation === 'none'
+          ? 'The user was never invited: an import sends invitations only if this option was chosen.'
+          : 'Ask the user to look for the invitation, or send a new one.',
+      ),
+      invitation_expired: cause(
+        'The invitation has expired',
+        () => 'The user did not set a password in time. Send a new invitation.',
+      ),
+      password_voided: cause(
+        'The user must choose a new password',
+        () => 'The account was secured, and the old password no longer works. The link is in the e-mail about it.',
+        true,
+      ),
+      password_expired: cause(
+        'The initial password has expired',
+        () => 'It was not used within 7 days. Send a link to set a new one.',
+        true,
+      ),
+      address_not_allowed: cause(
+        'The last login came from an address that is not allowed',
+        ({ ip = '', allowed_ips = [] }) =>
+          `The password was right. It came from ${ip}. Allowed: ${allowed_ips.join(', ')}. Allow it if you trust it.`,
+      ),
+      address_blocked: cause(
+        'An address of the user is blocked',
+        ({ ip = '', network = '' }) => `Logins from ${ip} are rejected, because ${network} is blocked.`,
+      ),
+      password_change_required: cause(
+        'The password must be changed',
+        () => 'The user must choose a new password before anything else works.',
+      ),
+      second_factor_enrollment_required: cause(
+        'A required second factor is missing',
+        () => 'The user must set up a second factor before anything else works.',
+      ),
+    },
   },
   secure: {
     factors: 'Second factors',
@@ -268,4 +279,17 @@ function action(
   question: Question = { title: label, question: (name) => name, confirm: label },
 ): Question & { label: string; done: (name: string) => string } {
   return { label, done, ...question };
+}
+
+/** The texts of a reason why a user cannot log in. */
+interface CauseTexts {
+  title: string;
+  text: (evidence: Schema<'CauseEvidenceResponse'>) => string;
+  /** whether a passkey logs the user in despite the cause */
+  isPasskeyEnough: boolean;
+}
+
+/** Returns the texts of a reason why a user cannot log in. */
+export function cause(title: string, text: CauseTexts['text'], isPasskeyEnough = false): CauseTexts {
+  return { title, text, isPasskeyEnough };
 }

@@ -2,6 +2,7 @@ import { listUsersFilters } from '../api/filters';
 import type { FilterFields, FilterNames } from '../components/filter/conditions';
 import { useRoleNames } from '../roles/use-roles';
 import { useTexts } from '../texts/language';
+import { useCarriers } from './carriers';
 import { usersTexts as de } from './texts.de';
 import { usersTexts as en } from './texts.en';
 
@@ -11,9 +12,13 @@ const filters = Object.fromEntries(Object.entries(listUsersFilters).filter(([nam
 /** The fields that users can be filtered by, in lists, bulk changes and exports. */
 export const userFilters: FilterFields = { ...filters, attributes: { kind: 'attribute', operators: [''] } };
 
-/** Returns the names of the fields and values of a filter of users. */
-export function useUserFilterNames(): FilterNames {
+/**
+ * Returns the names of the fields and values of a filter of users.
+ * @param suggests whether to load suggested values, which only the form of a condition needs
+ */
+export function useUserFilterNames(suggests = true): FilterNames {
   const { fields, status, userType } = useTexts({ en, de });
-  const role = useRoleNames();
-  return { fields, choices: { status, user_type: userType }, suggestions: { role } };
+  const role = useRoleNames(suggests);
+  const carrier_id = useCarriers(suggests);
+  return { fields, choices: { status, user_type: userType }, suggestions: { role, carrier_id } };
 }

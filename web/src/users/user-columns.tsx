@@ -1,6 +1,7 @@
 import { Anchor, Badge, Text } from '@mantine/core';
 import { type ReactNode, useMemo } from 'react';
 import { Link } from 'react-router';
+import { CutText } from '../components/lists/cut-text';
 import type { Column } from '../components/lists/stacked-rows';
 import { TimeText } from '../components/time-text';
 import { useTexts } from '../texts/language';
@@ -23,7 +24,7 @@ export function useUserColumns(): Column<User>[] {
         key: field,
         title: texts.fields[field],
         sortable: userFields[field].column === 'sortable',
-        render: (user) => cells[field]?.(user) ?? textCell(user[field]),
+        render: (user) => cells[field]?.(user) ?? <CutText>{String(user[field] ?? '')}</CutText>,
       })),
     [texts],
   );
@@ -38,29 +39,20 @@ const cells: Partial<Record<FieldWith<'column'>, (user: User) => ReactNode>> = {
   last_login_at: ({ last_login_at }) => <TimeText value={last_login_at} />,
 };
 
-function textCell(value: string | string[] | null): ReactNode {
-  const text = String(value ?? '');
-  return (
-    <span className={classes.text} title={text}>
-      {text}
-    </span>
-  );
-}
-
 function NameCell({ user }: { user: User }): ReactNode {
   const texts = useTexts({ en, de });
   const fullName = fullNameOf(user);
   return (
     <div>
       <div className={classes.line}>
-        <Anchor component={Link} to={`/users/${user.user_id}`} inherit fw={500} className={classes.breakable}>
-          {user.name}
+        <Anchor component={Link} to={`/users/${user.user_id}`} inherit fw={500}>
+          <CutText>{user.name}</CutText>
         </Anchor>
         {user.online && <span className={classes.online} role="img" aria-label={texts.online} title={texts.online} />}
       </div>
       {fullName !== null && (
         <Text size="xs" c="dimmed" fw={400}>
-          {fullName}
+          <CutText>{fullName}</CutText>
         </Text>
       )}
     </div>
@@ -86,8 +78,8 @@ function RolesCell({ roles }: { roles: string[] }): ReactNode {
     );
   const others = roles.length - rolesShown;
   return (
-    <span className={classes.line} title={roles.join(', ')}>
-      <span className={classes.breakable}>{roles.slice(0, rolesShown).join(', ')}</span>
+    <span className={classes.line}>
+      <CutText title={roles.join(', ')}>{roles.slice(0, rolesShown).join(', ')}</CutText>
       {others > 0 && (
         <Badge component="span" variant="default" size="sm">
           +{others}

@@ -9,33 +9,54 @@ import { useShortcuts } from '../shell/shortcuts';
 
 interface UserPickerProps {
   label: string;
-  onPick: (user_id: string) => void;
+  /** text beside the names of API keys; absent = find users only */
+  keyLabel?: string | undefined;
+  onPick: (id: string) => void;
+  /** whether the key `/` focuses it */
+  hasShortcut?: boolean;
 }
 
 const shownMax = 8;
 /** Milliseconds without a key after which the search starts. */
 const searchAfterMs = 200;
 
-/** Finds a user by a part of the name or e-mail address. The key `/` focuses it. */
-export function UserPicker({ label, onPick }: UserPickerProps): ReactNode {
+/** Finds a user or an API key by a part of the name or e-mail address. Enter picks the first. */
+export function UserPicker({ label, keyLabel, onPick, hasShortcut = true }: UserPickerProps): ReactNode {
   const input = useRef<HTMLInputElement>(null);
   const [typed, setTyped] = useState('');
   const [debounced] = useDebouncedValue(typed.trim(), searchAfterMs);
-  useShortcuts({ '/': () => input.current?.focus() });
+  useShortcuts(hasShortcut ? { '/': () => input.current?.focus() } : {});
   const q = debounced.length < searchMinLength ? undefined : debounced;
-  const query = { ...(q === undefined ? {} : { q }), per_page: shownMax, count: 'none' as const };
   const { data, isFetching } = useQuery({
-    queryKey: ['users', 'pick', query],
-    queryFn: ({ signal }) => dataOf(api.GET('/user/list', { params: { query }, signal })),
+    queryKey: ['users', 'pick', q, keyLabel],
+    queryFn: async ({ signal }) => {
+      const query = { per_page: shownMax, count: 'none' as const };
+      const [users, keys] = await Promise.all([
+        dataOf(api.GET('/user/list', { params: { query: { ...query, q: q ?? '' } }, signal })),
+        keyLabel !== undefined &&
+          dataOf(api.GET('/auth/key/list', { params: { query: { ...query, name_like: q ?? '' } }, signal })),
+      ]);
+      return [
+        ...users.items.map(({ user_id, name, email }) => ({ value: user_id, label: `${name} · ${email}` })),
+        ...(keys === false
+          ? []
+          : keys.items.map(({ key_id, name }) => ({ value: key_id, label: `${name} · ${keyLabel}` }))),
+      ];
+    },
     placeholderData: keepPreviousData,
     enabled: q !== undefined,
   });
-  const users = q === undefined ? [] : (data?.items ?? []);
+  const found = q === undefined ? [] : (data ?? []);
+  const pick = (id: string | null) => {
+    if (id !== null) onPick(id);
+    setTyped('');
+  };
   return (
     <Select
       ref={input}
       size="xs"
-      w={240}
+      flex="1 1 11rem"
+      maw={240}
       aria-label={label}
       placeholder={label}
       leftSection={<IconUser size={16} aria-hidden />}
@@ -45,11 +66,12 @@ export function UserPicker({ label, onPick }: UserPickerProps): ReactNode {
       searchValue={typed}
       onSearchChange={setTyped}
       filter={({ options }) => options}
-      data={users.map(({ user_id, name, email }) => ({ value: user_id, label: `${name} · ${email}` }))}
+      data={found}
       comboboxProps={{ width: 320, position: 'bottom-start' }}
-      onChange={(user_id) => {
-        if (user_id !== null) onPick(user_id);
-        setTyped('');
+      onChange={pick}
+      onKeyDown={({ key, currentTarget }) => {
+        // Picks the first before an option is highlighted.
+        if (key === 'Enter' && !currentTarget.ariaActiveDescendantElement) pick(found[0]?.value ?? null);
       }}
     />
   );

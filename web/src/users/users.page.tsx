@@ -14,6 +14,7 @@ import { PageHeader } from '../components/page';
 import { useMe } from '../session/use-me';
 import { useTexts } from '../texts/language';
 import { TransferMenu } from '../transfer/transfer-menu';
+import { CarrierFilter } from './carrier-filter';
 import { CreateUserDialog } from './create-user-dialog';
 import { usersTexts as de } from './texts.de';
 import { usersTexts as en } from './texts.en';
@@ -37,7 +38,8 @@ export function UsersPage(): ReactNode {
   const texts = useTexts({ en, de });
   const { can } = useMe();
   const params = useListParams<Query>(userFilters, { extras });
-  const filterNames = useUserFilterNames();
+  const [isFiltering, setIsFiltering] = useState(false);
+  const filterNames = useUserFilterNames(isFiltering);
   const columns = useUserColumns();
   const [selected, setSelected] = useState<User[]>([]);
   const [isCreating, creation] = useDisclosure();
@@ -67,7 +69,14 @@ export function UsersPage(): ReactNode {
       <Group gap="xs" mb="sm">
         <SearchInput label={texts.search} params={params} />
         <UsersViewSwitch params={params} />
-        <FilterBuilder fields={userFilters} names={filterNames} params={params} shownElsewhere={shownElsewhere} />
+        <CarrierFilter params={params} />
+        <FilterBuilder
+          fields={userFilters}
+          names={filterNames}
+          params={params}
+          shownElsewhere={shownElsewhere}
+          onOpen={() => setIsFiltering(true)}
+        />
         {mayChange && (
           <Button
             component={Link}

@@ -1,7 +1,7 @@
 import { Anchor, Code, Drawer, SegmentedControl, Stack, Title } from '@mantine/core';
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
-import { api, dataOf, type QueryOf, type Schema } from '../api/client';
+import type { QueryOf } from '../api/client';
 import { listDeliveriesFilters } from '../api/filters';
 import { useEventName } from '../audit/use-event-name';
 import { Facts } from '../components/facts';
@@ -10,13 +10,11 @@ import { useListParams } from '../components/lists/use-list-params';
 import { exactTime, TimeText } from '../components/time-text';
 import { useLanguage, useTexts } from '../texts/language';
 import { useShellTexts } from '../texts/use-shell-texts';
+import { deliveriesQuery, type Delivery, retryDelivery, type Webhook } from './data';
 import { SendButton } from './send-button';
 import { webhooksTexts as de } from './texts.de';
 import { webhooksTexts as en } from './texts.en';
-import { refreshMs, type Webhook } from './use-webhook';
 import { ResultText } from './webhook-values';
-
-type Delivery = Schema<'WebhookDeliveryResponse'>;
 
 /** Lists the requests of a webhook, shows their responses, and sends them again. */
 export function Deliveries({ webhook: { webhook_id, state } }: { webhook: Webhook }): ReactNode {
@@ -24,14 +22,7 @@ export function Deliveries({ webhook: { webhook_id, state } }: { webhook: Webhoo
   const nameOf = useTypeName();
   const [shown, setShown] = useState<Delivery | null>(null);
   const params = useListParams<QueryOf<'listDeliveries'>>(listDeliveriesFilters);
-  const { query } = params;
-  const list = useQuery({
-    queryKey: ['webhooks', 'deliveries', webhook_id, query],
-    queryFn: ({ signal }) =>
-      dataOf(api.GET('/webhook/{webhook_id}/delivery/list', { params: { path: { webhook_id }, query }, signal })),
-    placeholderData: keepPreviousData,
-    refetchInterval: refreshMs,
-  });
+  const list = useQuery(deliveriesQuery(webhook_id, params.query));
   return (
     <>
       <SegmentedControl
@@ -68,18 +59,18 @@ export function Deliveries({ webhook: { webhook_id, state } }: { webhook: Webhoo
             render: ({ created_at }) => <TimeText value={created_at} />,
           },
         ]}
-        actions={({ delivery_id, type, attempted_at }) => {
-          const path = { webhook_id, delivery_id };
-          const retry = () => api.POST('/webhook/{webhook_id}/delivery/{delivery_id}/retry', { params: { path } });
-          return (
-            attempted_at !== null &&
-            state !== 'disabled' && (
-              <SendButton size="compact-sm" aria-label={texts.retryOf(nameOf(type))} send={retry}>
-                {texts.retry}
-              </SendButton>
-            )
-          );
-        }}
+        actions={({ delivery_id, type, attempted_at }) =>
+          attempted_at !== null &&
+          state !== 'disabled' && (
+            <SendButton
+              size="compact-sm"
+              aria-label={texts.retryOf(nameOf(type))}
+              send={() => retryDelivery(webhook_id, delivery_id)}
+            >
+              {texts.retry}
+            </SendButton>
+          )
+        }
         empty={{ title: texts.noDeliveries }}
       />
       <DeliveryDetails delivery={shown} onClose={() => setShown(null)} />

@@ -2,7 +2,6 @@ import { Button, type ButtonProps } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useMutation } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { queryClient } from '../api/query-client';
 import { useTexts } from '../texts/language';
 import { useErrorTexts } from '../texts/use-error-texts';
 import { webhooksTexts as de } from './texts.de';
@@ -20,10 +19,7 @@ export function SendButton({ send, ...rest }: SendButtonProps): ReactNode {
   const { textOf } = useErrorTexts();
   const { isPending, mutate } = useMutation({
     mutationFn: send,
-    onSuccess: async () => {
-      notifications.show({ message: done });
-      await queryClient.invalidateQueries({ queryKey: ['webhooks'] });
-    },
+    onSuccess: () => notifications.show({ message: done }),
     onError: (error) => notifications.show({ color: 'red', message: textOf(error) }),
   });
   return <Button variant="default" loading={isPending} onClick={() => mutate()} {...rest} />;

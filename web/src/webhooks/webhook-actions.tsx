@@ -2,16 +2,15 @@ import { ActionIcon, Button, Menu, NativeSelect, Stack, Text } from '@mantine/co
 import { IconDotsVertical } from '@tabler/icons-react';
 import { type ReactNode, useState } from 'react';
 import { Link, useNavigate } from 'react-router';
-import { api, dataOf } from '../api/client';
-import { queryClient } from '../api/query-client';
+import { changed } from '../api/stale';
 import { ConfirmDialog } from '../components/confirm-dialog';
 import { SecretDialog } from '../components/secret-dialog';
 import { TimeInput } from '../components/time-input';
 import { useTexts } from '../texts/language';
+import { type Webhook, webhookActions } from './data';
 import { SendButton } from './send-button';
 import { webhooksTexts as de } from './texts.de';
 import { webhooksTexts as en } from './texts.en';
-import type { Webhook } from './use-webhook';
 import { verification } from './webhook-settings.page';
 
 type Action = keyof (typeof en)['actions'];
@@ -32,26 +31,21 @@ export function WebhookActions({ webhook: { webhook_id, state } }: { webhook: We
   const [keep, setKeep] = useState('86400');
   const [secret, setSecret] = useState<string | null>(null);
   const next = ({ active: null, failing: 'skip', disabled: 'enable' } as const)[state];
-  const params = { path: { webhook_id } };
+  const actions = webhookActions(webhook_id);
   const send: Record<Action, () => Promise<unknown>> = {
-    enable: () => api.POST('/webhook/{webhook_id}/enable', { params, body: after === '' ? {} : { after } }),
-    skip: () => api.POST('/webhook/{webhook_id}/skip', { params }),
-    replay: () => api.POST('/webhook/{webhook_id}/replay', { params, body: { after } }),
-    rotate: async () => {
-      const body = { keep_old_seconds: Number(keep) };
-      setSecret((await dataOf(api.POST('/webhook/{webhook_id}/rotate-secret', { params, body }))).secret);
-    },
-    disable: () => api.POST('/webhook/{webhook_id}/disable', { params }),
+    ...actions,
+    enable: () => actions.enable(after === '' ? {} : { after }),
+    replay: () => actions.replay(after),
+    rotate: async () => setSecret(await actions.rotate(Number(keep))),
     remove: async () => {
-      await api.DELETE('/webhook/{webhook_id}', { params });
+      await actions.remove();
       await navigate('/webhooks', { replace: true });
+      await changed('webhooks');
     },
   };
   return (
     <>
-      {state !== 'disabled' && (
-        <SendButton send={() => api.POST('/webhook/{webhook_id}/test', { params })}>{texts.test}</SendButton>
-      )}
+      {state !== 'disabled' && <SendButton send={actions.test}>{texts.test}</SendButton>}
       {next !== null && (
         <Button variant="default" onClick={() => setAction(next)}>
           {texts.actions[next][0]}
@@ -80,10 +74,7 @@ export function WebhookActions({ webhook: { webhook_id, state } }: { webhook: We
           title={texts.actions[action][0] ?? ''}
           confirmLabel={texts.actions[action][0] ?? ''}
           isDestructive={action === 'remove'}
-          onConfirm={async () => {
-            await send[action]();
-            void queryClient.invalidateQueries({ queryKey: ['webhooks'] });
-          }}
+          onConfirm={send[action]}
           onClose={() => setAction(null)}
         >
           <Stack gap="sm">

@@ -1,23 +1,32 @@
-import { Box, Button, Checkbox, MultiSelect, Stack, TagsInput, TextInput } from '@mantine/core';
+import { Box, Checkbox, MultiSelect, Stack, TagsInput, TextInput } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { useNavigate, useParams } from 'react-router';
-import { api, dataOf, type Schema } from '../api/client';
 import { listChangesFilters } from '../api/filters';
 import { uuidPattern } from '../api/ids';
-import { queryClient } from '../api/query-client';
+import { ApiProblem } from '../api/problems';
+import { changed as hasChanged } from '../api/stale';
 import { useEventName } from '../audit/use-event-name';
-import { BackLink, FormActions, NotFoundPage, PageHeader, PageSkeleton, Section } from '../components/page';
+import { pick } from '../components/drafts/draft';
+import { DraftForm } from '../components/drafts/draft-form';
+import { useDraft } from '../components/drafts/use-draft';
+import { BackLink, NotFoundPage, PageHeader, PageSkeleton, Section } from '../components/page';
 import { ProblemAlert } from '../components/problem-alert';
 import { SecretDialog } from '../components/secret-dialog';
-import { useProblemForm } from '../components/use-problem-form';
 import { useMe } from '../session/use-me';
 import { useTexts } from '../texts/language';
+import { useValueText } from '../users/use-value-text';
+import {
+  changeWebhook,
+  createWebhook,
+  type CreatedWebhook,
+  readWebhook,
+  type Webhook,
+  webhookQuery,
+  type WebhookSettings,
+} from './data';
 import { webhooksTexts as de } from './texts.de';
 import { webhooksTexts as en } from './texts.en';
-import { useWebhook, type Webhook } from './use-webhook';
-
-type Settings = Required<Schema<'CreateWebhookRequest'>>;
-type Created = Schema<'WebhookSecretResponse'>;
 
 /** Code of a module that verifies the requests of a webhook. */
 export const verification = 'new Webhook(secret).verify(body, headers)';
@@ -26,7 +35,7 @@ export const verification = 'new Webhook(secret).verify(body, headers)';
 export function WebhookSettingsPage(): ReactNode {
   const { id } = useParams();
   const texts = useTexts({ en, de });
-  const { data: webhook, error } = useWebhook(id ?? '');
+  const { data: webhook, error } = useQuery({ ...webhookQuery(id ?? ''), enabled: uuidPattern.test(id ?? '') });
   if (id !== undefined && !uuidPattern.test(id)) return <NotFoundPage />;
   if (id !== undefined && webhook === undefined)
     return error === null ? <PageSkeleton /> : <ProblemAlert error={error} />;
@@ -44,34 +53,36 @@ function SettingsForm({ webhook }: { webhook: Webhook | undefined }): ReactNode 
   const { user, can } = useMe();
   const nameOf = useEventName();
   const navigate = useNavigate();
-  const [before] = useState<Settings>({
-    url: webhook?.url ?? '',
-    description: webhook?.description ?? null,
-    type_in: (webhook?.type_in ?? []) as Settings['type_in'],
-    carrier_scope: webhook?.carrier_scope ?? null,
-    include_values: webhook?.include_values ?? false,
-  });
-  const [settings, setSettings] = useState(before);
+  const textOf = useValueText();
   // Kept only in this component: the secret must not enter the query cache.
-  const [created, setCreated] = useState<Created | null>(null);
-  const form = useProblemForm(Object.keys(before));
-  const set = (change: Partial<Settings>) => setSettings((current) => ({ ...current, ...change }));
-  const field = (name: keyof Settings) => ({ label: texts.fields[name], error: form.errorOf(name) });
-  const save = async () => {
-    if (webhook === undefined) setCreated(await dataOf(api.POST('/webhook/create', { body: settings })));
-    else {
-      const params = { path: { webhook_id: webhook.webhook_id } };
-      await api.PATCH('/webhook/{webhook_id}', { params, body: changed(before, settings) });
-    }
-    await queryClient.invalidateQueries({ queryKey: ['webhooks'] });
-    if (webhook !== undefined) await navigate(`/webhooks/${webhook.webhook_id}`);
-  };
+  const [created, setCreated] = useState<CreatedWebhook | null>(null);
+  const draft = useDraft<Webhook | undefined, WebhookSettings>({
+    record: webhook,
+    valuesOf: settingsOf,
+    read: () => readWebhook(webhook?.webhook_id ?? ''),
+    save: async ({ base, values, changed }) => {
+      if (base === undefined) {
+        setCreated(await createWebhook(values));
+        return undefined;
+      }
+      // Webhooks have no version that the service could compare.
+      const { updated_at } = await readWebhook(base.webhook_id);
+      if (updated_at !== base.updated_at) throw new ApiProblem({ code: 'webhook.changed', status: 412 });
+      return changeWebhook(base.webhook_id, pick(values, changed));
+    },
+    onSaved: async (saved) => {
+      await hasChanged('webhooks');
+      if (saved !== undefined) await navigate(`/webhooks/${saved.webhook_id}`);
+    },
+  });
+  const { values: settings, set, form } = draft;
+  const field = (name: keyof WebhookSettings) => ({ label: texts.fields[name], error: form.errorOf(name) });
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        void form.submit(save);
-      }}
+    <DraftForm
+      draft={draft}
+      names={texts.fields}
+      textOf={textOf}
+      {...(webhook === undefined ? { submitLabel: texts.create } : {})}
     >
       <Section title={texts.settings}>
         <Stack gap="md" maw={560}>
@@ -118,25 +129,24 @@ function SettingsForm({ webhook }: { webhook: Webhook | undefined }): ReactNode 
               onChange={(event) => set({ include_values: event.currentTarget.checked })}
             />
           )}
-          <ProblemAlert error={form.problem} />
         </Stack>
       </Section>
-      <FormActions>
-        <Button type="submit" loading={form.isSending}>
-          {webhook === undefined ? texts.create : texts.save}
-        </Button>
-      </FormActions>
       <SecretDialog
         value={created?.secret ?? null}
         texts={texts.secret}
         example={verification}
         onDone={() => void navigate(`/webhooks/${created?.webhook_id}`, { replace: true })}
       />
-    </form>
+    </DraftForm>
   );
 }
 
-function changed(before: Settings, after: Settings): Partial<Settings> {
-  const isChanged = ([name, value]: [string, unknown]) => value !== before[name as keyof Settings];
-  return Object.fromEntries(Object.entries(after).filter(isChanged));
+function settingsOf(webhook: Webhook | undefined): WebhookSettings {
+  return {
+    url: webhook?.url ?? '',
+    description: webhook?.description ?? null,
+    type_in: (webhook?.type_in ?? []) as WebhookSettings['type_in'],
+    carrier_scope: webhook?.carrier_scope ?? null,
+    include_values: webhook?.include_values ?? false,
+  };
 }

@@ -3,9 +3,9 @@ import type { ReactNode } from 'react';
 import { durationText } from '../components/time-text';
 import { own } from '../own';
 import { useLanguage, useTexts } from '../texts/language';
+import type { Webhook } from './data';
 import { webhooksTexts as de } from './texts.de';
 import { webhooksTexts as en } from './texts.en';
-import type { Webhook } from './use-webhook';
 
 const colors = { active: 'green', failing: 'orange', disabled: 'gray' };
 

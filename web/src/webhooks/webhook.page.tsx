@@ -1,4 +1,5 @@
 import { Stack } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { useParams } from 'react-router';
 import { uuidPattern } from '../api/ids';
@@ -9,10 +10,10 @@ import { ProblemAlert } from '../components/problem-alert';
 import { TimeText } from '../components/time-text';
 import { useTexts } from '../texts/language';
 import { useUserNames } from '../users/use-user-names';
+import { type Webhook, webhookQuery } from './data';
 import { Deliveries } from './deliveries';
 import { webhooksTexts as de } from './texts.de';
 import { webhooksTexts as en } from './texts.en';
-import { useWebhook, type Webhook } from './use-webhook';
 import { WebhookActions } from './webhook-actions';
 import { ResultText, WebhookDelay, WebhookState } from './webhook-values';
 
@@ -20,7 +21,7 @@ import { ResultText, WebhookDelay, WebhookState } from './webhook-values';
 export function WebhookPage(): ReactNode {
   const { id = '' } = useParams();
   const texts = useTexts({ en, de });
-  const { data: webhook, error, refetch } = useWebhook(id);
+  const { data: webhook, error, refetch } = useQuery({ ...webhookQuery(id), enabled: uuidPattern.test(id) });
   if (!uuidPattern.test(id)) return <NotFoundPage />;
   if (webhook === undefined)
     return error === null ? <PageSkeleton /> : <ProblemAlert error={error} onRetry={() => void refetch()} />;

@@ -1,9 +1,9 @@
 import { Anchor, Button, Group, Text } from '@mantine/core';
 import { IconPlus } from '@tabler/icons-react';
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
-import { api, dataOf, type QueryOf } from '../api/client';
+import type { QueryOf } from '../api/client';
 import { listWebhooksFilters } from '../api/filters';
 import { FilterBuilder } from '../components/filter/filter-builder';
 import { DataTable } from '../components/lists/data-table';
@@ -12,21 +12,16 @@ import { useListParams } from '../components/lists/use-list-params';
 import { PageHeader } from '../components/page';
 import { TimeText } from '../components/time-text';
 import { useTexts } from '../texts/language';
+import { type Webhook, webhooksQuery } from './data';
 import { webhooksTexts as de } from './texts.de';
 import { webhooksTexts as en } from './texts.en';
-import { refreshMs, type Webhook } from './use-webhook';
 import { ResultText, WebhookDelay, WebhookState } from './webhook-values';
 
 /** Lists webhooks. */
 export function WebhooksPage(): ReactNode {
   const texts = useTexts({ en, de });
   const params = useListParams<QueryOf<'listWebhooks'>>(listWebhooksFilters);
-  const list = useQuery({
-    queryKey: ['webhooks', 'list', params.query],
-    queryFn: ({ signal }) => dataOf(api.GET('/webhook/list', { params: { query: params.query }, signal })),
-    placeholderData: keepPreviousData,
-    refetchInterval: refreshMs,
-  });
+  const list = useQuery(webhooksQuery(params.query));
   const create = (
     <Button component={Link} to="/webhooks/create" leftSection={<IconPlus size={16} aria-hidden />}>
       {texts.create}

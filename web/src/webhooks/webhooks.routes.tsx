@@ -1,15 +1,12 @@
 import type { ReactNode } from 'react';
 import { Route, Routes } from 'react-router';
 import { NotFoundPage } from '../components/page';
-import { useMe } from '../session/use-me';
 import { WebhookSettingsPage } from './webhook-settings.page';
 import { WebhookPage } from './webhook.page';
 import { WebhooksPage } from './webhooks.page';
 
 /** Routes the pages about webhooks. */
 export function WebhooksRoutes(): ReactNode {
-  const { can } = useMe();
-  if (!can('webhook:manage')) return <NotFoundPage />;
   return (
     <Routes>
       <Route index element={<WebhooksPage />} />

@@ -34,7 +34,7 @@ export class PasskeyLoginsController {
       'Returns options for `navigator.credentials.get()`, also with `mediation: "conditional"` (autofill). ' +
       'They are the same for every caller except for the challenge, which is valid for 5 minutes and one login.',
     answer: { status: 200, type: PasskeyOptionsResponse, description: 'The options and their challenge' },
-    errors: ['request.not_found'],
+    errors: ['request.not_found', 'auth.too_many_attempts'],
     withoutBody: true,
   })
   createPasskeyLoginOptions(): Promise<PasskeyOptionsResponse> {

@@ -11,6 +11,17 @@ export const transferColumns = Object.fromEntries(
   userFieldsWith('cell').map((name) => [name, userFields[name].cell]),
 ) as Record<UserFieldWith<'cell'>, CellForm>;
 
+/** Names of the columns of an export. */
+export const exportColumns = namedEnum(
+  'ExportColumn',
+  Object.keys(transferColumns) as (keyof typeof transferColumns)[],
+);
+/** A column of an export. */
+export type ExportColumn = (typeof exportColumns)[number];
+
+/** Characters between the cells of a CSV file, by the name of the parameter. */
+export const delimiters = { comma: ',', semicolon: ';', tab: '\t' };
+
 /** Columns that an import reads: those of an export, and password hashes. */
 export const importColumns = { ...transferColumns, password_hash: 'code' as CellForm };
 

@@ -4,7 +4,7 @@ import { canUsePasskeys } from '../../login/passkeys';
 import classes from '../account.module.css';
 import { Enrolment } from '../factors/enrolment';
 import { FactorIcon } from '../factors/factor-icon';
-import type { FactorKind } from '../factors/factors';
+import type { FactorKind } from '../factors/data';
 import { useAccountTexts } from '../use-account-texts';
 import { DutyFrame } from './duty-frame';
 

@@ -1,6 +1,5 @@
 import type { ReactNode } from 'react';
-import { queryClient } from '../../api/query-client';
-import { meKey } from '../../session/use-me';
+import { changed } from '../../api/stale';
 import { PasswordForm } from '../password-form';
 import { useAccountTexts } from '../use-account-texts';
 import { DutyFrame } from './duty-frame';
@@ -10,7 +9,7 @@ export function PasswordDutyPage(): ReactNode {
   const texts = useAccountTexts().duties;
   return (
     <DutyFrame title={texts.passwordTitle} text={texts.passwordText}>
-      <PasswordForm onChanged={() => queryClient.invalidateQueries({ queryKey: meKey })} />
+      <PasswordForm onChanged={() => changed('me')} />
     </DutyFrame>
   );
 }

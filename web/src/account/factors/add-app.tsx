@@ -7,7 +7,7 @@ import { useProblemForm } from '../../components/use-problem-form';
 import { CodeForm } from '../../login/code-form';
 import classes from '../account.module.css';
 import { useAccountTexts } from '../use-account-texts';
-import type { Added } from './factors';
+import type { Added } from './data';
 import { StartForm } from './start-form';
 
 type AddedApp = Schema<'AddedTotpResponse'> & { name: string };

@@ -3,7 +3,7 @@ import { Dialog } from '../../components/dialog';
 import { useFreshAuthentication } from '../../session/fresh-authentication';
 import { useAccountTexts } from '../use-account-texts';
 import { Enrolment } from './enrolment';
-import type { FactorKind } from './factors';
+import type { FactorKind } from './data';
 
 /** Adds a second factor. Cannot be closed by accident while it shows recovery codes. */
 export function AddFactorDialog({ kind, onClose }: { kind: FactorKind | null; onClose: () => void }): ReactNode {

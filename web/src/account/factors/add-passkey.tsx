@@ -3,7 +3,7 @@ import { type ReactNode, useState } from 'react';
 import { api, dataOf } from '../../api/client';
 import { createPasskey } from '../../login/passkeys';
 import { useAccountTexts } from '../use-account-texts';
-import type { Added } from './factors';
+import type { Added } from './data';
 import { StartForm } from './start-form';
 
 /** Adds a passkey. The browser asks the user for it. */

@@ -1,9 +1,10 @@
 import { notifications } from '@mantine/notifications';
 import { type ReactNode, useState } from 'react';
+import { changed } from '../../api/stale';
 import { useAccountTexts } from '../use-account-texts';
 import { AddApp } from './add-app';
 import { AddPasskey } from './add-passkey';
-import { type FactorKind, refreshFactors } from './factors';
+import type { FactorKind } from './data';
 import { RecoveryCodes } from './recovery-codes';
 
 interface EnrolmentProps {
@@ -20,12 +21,12 @@ export function Enrolment({ kind, onCodes, onDone }: EnrolmentProps): ReactNode 
   const finish = async (name: string, newCodes: string[] | undefined) => {
     if (newCodes === undefined) onDone();
     else {
-      // Before `refreshFactors`, which removes the page that required the factor.
+      // Before `changed`, which removes the page that required the factor.
       onCodes();
       setCodes(newCodes);
     }
     notifications.show({ message: texts.done(name) });
-    await refreshFactors();
+    await changed('factors');
   };
   if (codes !== null) return <RecoveryCodes codes={codes} onDone={onDone} />;
   return kind === 'totp' ? <AddApp onAdded={finish} /> : <AddPasskey onAdded={finish} />;

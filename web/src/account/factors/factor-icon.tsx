@@ -1,6 +1,6 @@
 import { IconDeviceMobile, IconFingerprint } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
-import type { FactorKind } from './factors';
+import type { FactorKind } from './data';
 
 const size = 20;
 

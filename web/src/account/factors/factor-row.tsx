@@ -2,13 +2,12 @@ import { ActionIcon, Menu, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { IconDots } from '@tabler/icons-react';
 import { type ReactNode, useState } from 'react';
-import { api } from '../../api/client';
 import { ConfirmDialog } from '../../components/confirm-dialog';
 import { TimeText } from '../../components/time-text';
 import { SettingRow } from '../setting-row';
 import { useAccountTexts } from '../use-account-texts';
+import { type Factor, removeFactor } from './data';
 import { FactorIcon } from './factor-icon';
-import { type Factor, refreshFactors } from './factors';
 import { RenameDialog } from './rename-dialog';
 
 /** Shows a second factor with its menu. */
@@ -18,9 +17,8 @@ export function FactorRow({ factor, isLast }: { factor: Factor; isLast: boolean 
   const { factor_id, kind, name, provider, created_at, last_used_at } = factor;
   const close = () => setDialog(null);
   const remove = async () => {
-    await api.DELETE('/auth/factor/{factor_id}', { params: { path: { factor_id } } });
+    await removeFactor(factor_id);
     notifications.show({ message: texts.removed(name) });
-    await refreshFactors();
   };
   // The default name of an app is the name of its kind.
   const kindText = texts[kind] === name ? [] : [texts[kind]];

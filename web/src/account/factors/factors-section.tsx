@@ -1,5 +1,6 @@
 import { Alert, Button, Group, Skeleton, Text } from '@mantine/core';
 import { IconAlertTriangle, IconPlus } from '@tabler/icons-react';
+import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { Section } from '../../components/page';
 import { ProblemAlert } from '../../components/problem-alert';
@@ -8,8 +9,8 @@ import { useMe } from '../../session/use-me';
 import { useLanguage } from '../../texts/language';
 import { useAccountTexts } from '../use-account-texts';
 import { AddFactorDialog } from './add-factor-dialog';
+import { type FactorKind, factorsQuery } from './data';
 import { FactorRow } from './factor-row';
-import { type FactorKind, useFactors } from './factors';
 import { RecoveryCodesRow } from './recovery-codes-row';
 
 const skeletonHeight = 96;
@@ -17,7 +18,7 @@ const skeletonHeight = 96;
 /** Lists, adds, renames and removes the user's second factors, and renews recovery codes. */
 export function FactorsSection(): ReactNode {
   const texts = useAccountTexts().factors;
-  const { data, error, refetch } = useFactors();
+  const { data, error, refetch } = useQuery(factorsQuery());
   const [adding, setAdding] = useState<FactorKind | null>(null);
   const factors = data?.items.filter(({ confirmed }) => confirmed) ?? [];
   return (

@@ -1,11 +1,10 @@
 import { Button, Modal, Text } from '@mantine/core';
 import { IconKey } from '@tabler/icons-react';
 import { type ReactNode, useState } from 'react';
-import { api, dataOf } from '../../api/client';
 import { ConfirmDialog } from '../../components/confirm-dialog';
 import { SettingRow } from '../setting-row';
 import { useAccountTexts } from '../use-account-texts';
-import { refreshFactors } from './factors';
+import { renewRecoveryCodes } from './data';
 import { RecoveryCodes } from './recovery-codes';
 
 /** Number of codes from which on the row asks for attention. */
@@ -18,11 +17,7 @@ export function RecoveryCodesRow({ left }: { left: number }): ReactNode {
   const texts = all.factors;
   const [isAsking, setIsAsking] = useState(false);
   const [codes, setCodes] = useState<string[] | null>(null);
-  const renew = async () => {
-    const { recovery_codes } = await dataOf(api.POST('/auth/factor/recovery-codes'));
-    setCodes(recovery_codes);
-    await refreshFactors();
-  };
+  const renew = async () => setCodes(await renewRecoveryCodes());
   return (
     <>
       <SettingRow

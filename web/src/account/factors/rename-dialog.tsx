@@ -1,11 +1,10 @@
 import { Stack, TextInput } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
-import { api } from '../../api/client';
 import { Dialog, DialogButtons } from '../../components/dialog';
 import { ProblemAlert } from '../../components/problem-alert';
 import { useProblemForm } from '../../components/use-problem-form';
 import { useAccountTexts } from '../use-account-texts';
-import { type Factor, refreshFactors } from './factors';
+import { type Factor, renameFactor } from './data';
 
 /** Maximum length of the name of a factor. */
 export const factorNameMax = 64;
@@ -31,12 +30,7 @@ function RenameForm({ factor, onClose }: Omit<RenameDialogProps, 'opened'>): Rea
   const form = useProblemForm(['name']);
   const [name, setName] = useState(factor.name);
   const save = async () => {
-    const params = { path: { factor_id: factor.factor_id } };
-    const isSaved = await form.submit(async () => {
-      await api.PATCH('/auth/factor/{factor_id}', { params, body: { name: name.trim() } });
-      await refreshFactors();
-    });
-    if (isSaved) onClose();
+    if (await form.submit(() => renameFactor(factor.factor_id, name.trim()))) onClose();
   };
   return (
     <form

@@ -17,13 +17,24 @@ interface FilterBuilderProps {
   params: ListParams<object>;
   /** parameters with their own controls, such as `q`; they get no pill */
   shownElsewhere?: readonly string[];
+  /** Called before the form of a condition opens, to load what it suggests. */
+  onOpen?: () => void;
+  /** whether a text must be equal instead of contained by default, as before a bulk change */
+  isExact?: boolean;
 }
 
 /**
  * Adds, changes and removes the conditions of a list in the URL. Place it in a flex row: the
  * conditions wrap below the row.
  */
-export function FilterBuilder({ fields, names, params, shownElsewhere = [] }: FilterBuilderProps): ReactNode {
+export function FilterBuilder({
+  fields,
+  names,
+  params,
+  shownElsewhere = [],
+  onOpen,
+  isExact = false,
+}: FilterBuilderProps): ReactNode {
   const { filter: texts } = useShellTexts();
   const describe = useConditionText(fields, names);
   const button = useRef<HTMLButtonElement>(null);
@@ -35,6 +46,10 @@ export function FilterBuilder({ fields, names, params, shownElsewhere = [] }: Fi
   const offered = Object.fromEntries(
     Object.entries(fields).filter(([name]) => name !== 'q' || !shownElsewhere.includes(name)),
   );
+  const open = (condition: Condition | 'new') => {
+    onOpen?.();
+    setEdited(condition);
+  };
   const close = () => {
     setEdited(null);
     button.current?.focus();
@@ -64,7 +79,7 @@ export function FilterBuilder({ fields, names, params, shownElsewhere = [] }: Fi
             variant="default"
             size="xs"
             leftSection={<IconFilterPlus size={16} aria-hidden />}
-            onClick={() => setEdited(edited === null ? 'new' : null)}
+            onClick={() => (edited === null ? open('new') : setEdited(null))}
           >
             {texts.add}
           </Button>
@@ -77,6 +92,7 @@ export function FilterBuilder({ fields, names, params, shownElsewhere = [] }: Fi
                 fields={offered}
                 names={names}
                 initial={edited === 'new' ? undefined : edited}
+                isExact={isExact}
                 onApply={apply}
               />
             </Suspense>
@@ -102,7 +118,7 @@ export function FilterBuilder({ fields, names, params, shownElsewhere = [] }: Fi
                   fz="inherit"
                   title={`${text}\n${texts.change}`}
                   className={classes.condition}
-                  onClick={() => setEdited(condition)}
+                  onClick={() => open(condition)}
                 >
                   {text}
                 </UnstyledButton>

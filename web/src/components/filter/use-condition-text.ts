@@ -1,5 +1,5 @@
 import { own } from '../../own';
-import { useLanguage } from '../../texts/language';
+import { useFormats } from '../../texts/formats';
 import { timeOf } from '../../texts/time-of';
 import { useShellTexts } from '../../texts/use-shell-texts';
 import { attributePrefix, type Condition, type FilterFields, type FilterNames } from './conditions';
@@ -10,7 +10,7 @@ const valuesShown = 5;
 /** Returns a function that formats a condition as text, such as "Status is Active". */
 export function useConditionText(fields: FilterFields, names: FilterNames): (condition: Condition) => string {
   const { filter: texts } = useShellTexts();
-  const language = useLanguage();
+  const { minute } = useFormats();
   return ({ field, operator, value }) => {
     const name = field.startsWith(attributePrefix)
       ? `${texts.attribute} ${field.slice(attributePrefix.length)}`
@@ -20,19 +20,12 @@ export function useConditionText(fields: FilterFields, names: FilterNames): (con
     const { kind } = own(fields, field) ?? {};
     const shown = (one: string) => {
       if (kind === 'boolean') return one === 'true' ? texts.yes : texts.no;
-      if (kind === 'time') return timeText(one, language);
-      return own(own(names.choices ?? {}, field) ?? {}, one) ?? one;
+      // The URL may contain anything, also invalid times.
+      const time = kind === 'time' ? timeOf(one) : null;
+      return time === null ? (own(own(names.choices ?? {}, field) ?? {}, one) ?? one) : minute.format(time);
     };
     const list = operator === '_in' ? value.split(',') : [value];
     const values = list.length > valuesShown ? texts.values(String(list.length)) : list.map(shown).join(', ');
     return `${name} ${texts.operators[operator === '' ? 'equals' : operator]} ${values}`;
   };
-}
-
-/** Formats a time. Returns other values as they are, because the URL may contain anything. */
-function timeText(value: string, language: string): string {
-  const time = timeOf(value);
-  return time === null
-    ? value
-    : new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeStyle: 'short' }).format(time);
 }

@@ -1,18 +1,26 @@
-import { Button, Group, Skeleton, Stack, Text, VisuallyHidden } from '@mantine/core';
-import { IconChevronLeft, IconChevronRight } from '@tabler/icons-react';
-import { DataTable as MantineDataTable, type DataTableSortStatus } from 'mantine-datatable';
-import { memo, type ReactNode } from 'react';
+import {
+  Button,
+  Checkbox,
+  Group,
+  NativeSelect,
+  Skeleton,
+  Stack,
+  Text,
+  UnstyledButton,
+  VisuallyHidden,
+} from '@mantine/core';
+import { IconChevronDown, IconChevronLeft, IconChevronRight, IconChevronUp, IconSelector } from '@tabler/icons-react';
+import clsx from 'clsx';
+import { type ChangeEvent, memo, type ReactNode, useRef } from 'react';
 import { useShortcuts } from '../../shell/shortcuts';
-import { useLanguage } from '../../texts/language';
+import { useFormats } from '../../texts/formats';
 import { useShellTexts } from '../../texts/use-shell-texts';
 import { EmptyState } from '../page';
 import { ProblemAlert } from '../problem-alert';
 import { useIsPhone } from '../use-is-phone';
 import classes from './data-table.module.css';
 import { type Column, StackedRows } from './stacked-rows';
-import type { ListParams } from './use-list-params';
-
-import 'mantine-datatable/styles.layer.css';
+import { type ListParams, pageSizes } from './use-list-params';
 
 interface DataTableProps<Row> {
   /** name of the table for screen readers */
@@ -41,10 +49,6 @@ interface DataTableProps<Row> {
 }
 
 const skeletonRows = 8;
-/** Removes the empty state of `mantine-datatable`. `EmptyState` is shown instead. */
-const noEmptyState = <></>;
-/** Shrinks the column of actions to its content. `width` of a column would cut the actions off. */
-const shrinkToContent = () => ({ width: 1 });
 
 /**
  * Shows one page of a list, as a table with a sticky header or, on a phone, as stacked rows. Shows
@@ -66,7 +70,7 @@ export function DataTable<Row extends object>(props: DataTableProps<Row>): React
     );
   const items = data?.items ?? [];
   return (
-    <Stack gap="sm">
+    <div className={classes.list}>
       <ProblemAlert error={error} onRetry={() => void refetch()} />
       {items.length === 0 ? (
         error !== null ? null : params.isFiltered ? (
@@ -86,7 +90,12 @@ export function DataTable<Row extends object>(props: DataTableProps<Row>): React
         <StackedRows {...props} items={items} />
       ) : (
         // The rows stay while the next page loads.
-        <div className={list.isFetching ? classes.fetching : undefined}>
+        <div
+          role="region"
+          aria-label={label}
+          tabIndex={0}
+          className={clsx(classes.region, list.isFetching && classes.fetching)}
+        >
           <WideTable
             {...{ label, columns, idOf, nameOf, items, actions, selected, onSelect }}
             orderBy={order_by}
@@ -96,7 +105,7 @@ export function DataTable<Row extends object>(props: DataTableProps<Row>): React
         </div>
       )}
       {data !== undefined && <Pager page={data} params={params} />}
-    </Stack>
+    </div>
   );
 }
 
@@ -110,63 +119,72 @@ interface WideTableProps<Row> extends Pick<
   set: ListParams<object>['set'];
 }
 
-function Rows<Row extends object>(props: WideTableProps<Row>): ReactNode {
-  const { label, columns, idOf, nameOf = idOf, items, orderBy, orderDir, set, actions, selected, onSelect } = props;
+// Plain elements: components of Mantine in all cells would slow down page changes.
+function Rows<Row>(props: WideTableProps<Row>): ReactNode {
+  const { label, columns, idOf, nameOf = idOf, items, actions, selected = [], onSelect } = props;
   const texts = useShellTexts().table;
-  const sortStatus = { columnAccessor: orderBy, direction: orderDir } as DataTableSortStatus<Row>;
+  const chosen = new Set(selected.map(idOf));
+  const last = useRef(0);
+  const toggle = (index: number, event: ChangeEvent<HTMLInputElement>) => {
+    const isRange = (event.nativeEvent as MouseEvent).shiftKey;
+    const [from, to] = isRange ? [Math.min(index, last.current), Math.max(index, last.current)] : [index, index];
+    const changed = items.slice(from, to + 1);
+    last.current = index;
+    choose(changed, event.currentTarget.checked);
+  };
+  const choose = (rows: Row[], isChosen: boolean) => {
+    const ids = new Set(rows.map(idOf));
+    onSelect?.([...selected.filter((row) => !ids.has(idOf(row))), ...(isChosen ? rows : [])]);
+  };
+  const chosenHere = items.filter((row) => chosen.has(idOf(row))).length;
   return (
-    <MantineDataTable<Row>
-      withTableBorder
-      highlightOnHover
-      borderRadius="md"
-      verticalSpacing={6}
-      // A focused row must not hide below the sticky header (WCAG 2.4.11).
-      scrollAreaProps={{
-        viewportProps: {
-          role: 'region',
-          'aria-label': label,
-          tabIndex: 0,
-          style: { maxHeight: 'calc(100dvh - 14rem)', scrollPaddingTop: '3rem' },
-        },
-      }}
-      idAccessor={(row) => idOf(row)}
-      records={items}
-      // Screen readers would read the text of the hidden layer below the rows.
-      emptyState={noEmptyState}
-      sortStatus={sortStatus}
-      onSortStatusChange={({ columnAccessor, direction }) => {
-        const key = String(columnAccessor);
-        set({ order_by: key, order_dir: key === orderBy ? direction : firstDirection(key) });
-      }}
-      columns={[
-        ...columns.map(({ key, title, render, sortable = false, width }) => ({
-          accessor: key,
-          title,
-          render,
-          sortable,
-          ...(width === undefined ? {} : { width }),
-        })),
-        ...(actions === undefined
-          ? []
-          : [
-              {
-                accessor: '_actions',
-                title: <VisuallyHidden>{texts.actions}</VisuallyHidden>,
-                render: actions,
-                textAlign: 'right' as const,
-                cellsStyle: shrinkToContent,
-              },
-            ]),
-      ]}
-      {...(onSelect === undefined
-        ? {}
-        : {
-            selectedRecords: selected ?? [],
-            onSelectedRecordsChange: onSelect,
-            getRecordSelectionCheckboxProps: (row: Row) => ({ 'aria-label': texts.select(nameOf(row)) }),
-            allRecordsSelectionCheckboxProps: { 'aria-label': texts.selectAll },
-          })}
-    />
+    <table className={classes.table} aria-label={label}>
+      <thead>
+        <tr>
+          {onSelect !== undefined && (
+            <th className={classes.narrow}>
+              <Checkbox
+                size="xs"
+                aria-label={texts.selectAll}
+                checked={chosenHere === items.length}
+                indeterminate={chosenHere > 0 && chosenHere < items.length}
+                onChange={(event) => choose(items, event.currentTarget.checked)}
+              />
+            </th>
+          )}
+          {columns.map((column) => (
+            <HeaderCell key={column.key} {...props} column={column} />
+          ))}
+          {actions !== undefined && (
+            <th scope="col" className={classes.narrow}>
+              <VisuallyHidden>{texts.actions}</VisuallyHidden>
+            </th>
+          )}
+        </tr>
+      </thead>
+      <tbody>
+        {items.map((row, index) => (
+          <tr key={idOf(row)} data-selected={chosen.has(idOf(row)) || undefined}>
+            {onSelect !== undefined && (
+              <td className={classes.narrow}>
+                <Checkbox
+                  size="xs"
+                  aria-label={texts.select(nameOf(row))}
+                  checked={chosen.has(idOf(row))}
+                  onChange={(event) => toggle(index, event)}
+                />
+              </td>
+            )}
+            {columns.map(({ key, render, isFluid }) => (
+              <td key={key} className={isFluid === true ? classes.fluid : undefined}>
+                {render(row)}
+              </td>
+            ))}
+            {actions !== undefined && <td className={classes.narrow}>{actions(row)}</td>}
+          </tr>
+        ))}
+      </tbody>
+    </table>
   );
 }
 
@@ -176,6 +194,33 @@ function Rows<Row extends object>(props: WideTableProps<Row>): ReactNode {
  */
 const WideTable = memo(Rows) as typeof Rows;
 
+/** Names a column. A column to sort by has a button, and tells its order (`aria-sort`). */
+function HeaderCell<Row>({
+  column: { key, title, sortable = false, width },
+  orderBy,
+  orderDir,
+  set,
+}: Pick<WideTableProps<Row>, 'orderBy' | 'orderDir' | 'set'> & { column: Column<Row> }): ReactNode {
+  if (!sortable)
+    return (
+      <th scope="col" style={{ width }}>
+        {title}
+      </th>
+    );
+  const isSorted = key === orderBy;
+  const isAscending = orderDir === 'asc';
+  const Icon = isSorted ? (isAscending ? IconChevronUp : IconChevronDown) : IconSelector;
+  const sort = () => set({ order_by: key, order_dir: isSorted ? (isAscending ? 'desc' : 'asc') : firstDirection(key) });
+  return (
+    <th scope="col" style={{ width }} aria-sort={isSorted ? (isAscending ? 'ascending' : 'descending') : 'none'}>
+      <UnstyledButton className={classes.sort} onClick={sort}>
+        {title}
+        <Icon size={14} aria-hidden />
+      </UnstyledButton>
+    </th>
+  );
+}
+
 /** Returns the direction of the first click on a column: newest first for times, else ascending. */
 function firstDirection(key: string): 'asc' | 'desc' {
   return key.endsWith('_at') ? 'desc' : 'asc';
@@ -184,47 +229,59 @@ function firstDirection(key: string): 'asc' | 'desc' {
 /** One page of a list of the API. */
 export interface ListPage<Row> {
   items: Row[];
+  /** absent if the list has only one page, with all rows */
+  per_page?: number;
   next_cursor: string | null;
   total: { value: number; relation: 'eq' | 'approx' } | null;
 }
 
-/** Shows the total number of rows, and buttons for the previous and next page (keys K and J). */
+/** Shows the number of rows, their number per page, and buttons to turn the page (keys K and J). */
 function Pager({ page, params }: { page: ListPage<unknown>; params: ListParams<object> }): ReactNode {
   const texts = useShellTexts().table;
-  const language = useLanguage();
-  const { next_cursor, total } = page;
+  const { number } = useFormats();
+  const { items, per_page, next_cursor, total } = page;
   const next = () => next_cursor !== null && params.next(next_cursor);
   const previous = () => params.page > 0 && params.previous();
   useShortcuts({ j: next, k: previous });
+  const hasPages = next_cursor !== null || params.page > 0;
   return (
-    <Group justify="space-between" className={classes.pager}>
+    <Group justify="space-between" gap="xs">
       <Text size="sm" c="dimmed" role="status">
-        {total !== null &&
-          total.value > 0 &&
-          texts.total(total.value.toLocaleString(language), total.relation === 'eq')}
+        {total !== null && total.value > 0 && texts.total(number.format(total.value), total.relation === 'eq')}
       </Text>
-      {(next_cursor !== null || params.page > 0) && (
-        <Group gap="xs">
-          <Button
-            variant="default"
+      <Group gap="xs" className="no-print">
+        {per_page !== undefined && (hasPages || items.length > Number(pageSizes[0])) && (
+          <NativeSelect
             size="xs"
-            disabled={params.page === 0}
-            onClick={previous}
-            leftSection={<IconChevronLeft size={16} aria-hidden />}
-          >
-            {texts.previous}
-          </Button>
-          <Button
-            variant="default"
-            size="xs"
-            disabled={next_cursor === null}
-            onClick={next}
-            rightSection={<IconChevronRight size={16} aria-hidden />}
-          >
-            {texts.next}
-          </Button>
-        </Group>
-      )}
+            aria-label={texts.perPage}
+            data={pageSizes.map((value) => ({ value, label: texts.rows(value) }))}
+            value={String(params.perPage)}
+            onChange={(event) => params.setPerPage(event.currentTarget.value)}
+          />
+        )}
+        {hasPages && (
+          <>
+            <Button
+              variant="default"
+              size="xs"
+              disabled={params.page === 0}
+              onClick={previous}
+              leftSection={<IconChevronLeft size={16} aria-hidden />}
+            >
+              {texts.previous}
+            </Button>
+            <Button
+              variant="default"
+              size="xs"
+              disabled={next_cursor === null}
+              onClick={next}
+              rightSection={<IconChevronRight size={16} aria-hidden />}
+            >
+              {texts.next}
+            </Button>
+          </>
+        )}
+      </Group>
     </Group>
   );
 }

@@ -12,6 +12,8 @@ export interface Column<Row> {
   render: (row: Row) => ReactNode;
   sortable?: boolean;
   width?: number | string;
+  /** whether the column takes the space that others leave; its content must be able to shrink */
+  isFluid?: boolean;
   /** whether stacked rows omit it on phones */
   hideOnPhone?: boolean;
 }

@@ -4,7 +4,14 @@ import { attributePrefix, type FilterFields } from '../filter/conditions';
 
 const orderKeys = ['order_by', 'order_dir'] as const;
 
-/** The filter, order and page of a list. The URL contains filter and order, never the cursor. */
+/** Rows per page to choose from. */
+export const pageSizes = ['25', '50', '100'] as const;
+const sizeKey = 'per_page';
+/** The chosen size is remembered for all lists. */
+const storageKey = 'carrier-identity-rows';
+const sizeOf = (text: string | null) => pageSizes.find((size) => size === text);
+
+/** The filter, order and page of a list. The URL contains all but the cursor. */
 export interface ListParams<Query> {
   /** query of the API for the current page */
   query: Query;
@@ -18,6 +25,10 @@ export interface ListParams<Query> {
   clear: () => void;
   /** number of the current page, from 0 */
   page: number;
+  /** rows per page */
+  perPage: number;
+  /** Changes the rows per page of this list, and of lists opened later. */
+  setPerPage: (size: string) => void;
   next: (cursor: string) => void;
   previous: () => void;
 }
@@ -25,8 +36,6 @@ export interface ListParams<Query> {
 interface ListOptions {
   /** parameters that are not filters, such as `deleted` */
   extras?: readonly string[];
-  /** rows per page, at most 100; rendering takes longer than the request */
-  perPage?: number;
   /** parameters of every request, such as `count` */
   fixed?: Record<string, string>;
 }
@@ -52,7 +61,7 @@ export const pathAsLastSeen = (path: string): string => `${path}${lastSearches.g
  */
 export function useListParams<Query extends object>(
   fields: FilterFields,
-  { extras = none, perPage = 25, fixed }: ListOptions = {},
+  { extras = none, fixed }: ListOptions = {},
 ): ListParams<Query> {
   const [search, setSearch] = useSearchParams();
   const { pathname, search: shown, key: entry } = useLocation();
@@ -80,6 +89,7 @@ export function useListParams<Query extends object>(
   );
   const filterNames = Object.keys(values).filter((name) => !(orderKeys as readonly string[]).includes(name));
   const cursor = stack.at(-1);
+  const perPage = Number(sizeOf(search.get(sizeKey)) ?? sizeOf(localStorage.getItem(storageKey)) ?? pageSizes[0]);
   return {
     query: { ...queryOf(values), ...fixed, per_page: perPage, ...(cursor === undefined ? {} : { cursor }) } as Query,
     values,
@@ -87,6 +97,11 @@ export function useListParams<Query extends object>(
     isFiltered: filterNames.length > 0,
     clear: () => set(Object.fromEntries(filterNames.map((name) => [name, null]))),
     page: stack.length,
+    perPage,
+    setPerPage: (size) => {
+      localStorage.setItem(storageKey, size);
+      set({ [sizeKey]: size });
+    },
     next: (following) => turnTo([...stack, following]),
     previous: () => turnTo(stack.slice(0, -1)),
   };

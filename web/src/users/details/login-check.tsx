@@ -1,122 +1,103 @@
-import { Button, Group, Paper, Stack, Text, ThemeIcon, Title } from '@mantine/core';
+import { Badge, Group, Paper, Stack, Text, ThemeIcon, Title } from '@mantine/core';
 import { IconAlertTriangle, IconCircleCheck, IconInfoCircle } from '@tabler/icons-react';
-import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { Link } from 'react-router';
-import { api, dataOf } from '../../api/client';
-import type { AuditEvent } from '../../audit/event-parties';
-import { useEventName, useFailureReason } from '../../audit/use-event-name';
+import type { Schema } from '../../api/client';
+import { useFailureReason } from '../../audit/use-event-name';
+import { AddressLink } from '../../components/address-link';
 import { PageSkeleton } from '../../components/page';
 import { ProblemAlert } from '../../components/problem-alert';
 import { TimeText } from '../../components/time-text';
-import { own } from '../../own';
-import { useMe } from '../../session/use-me';
-import { useTexts } from '../../texts/language';
+import { RetryMail, stateColors } from '../../mails/retry-mail';
+import { mailsTexts as mailsDe } from '../../mails/texts.de';
+import { mailsTexts as mailsEn } from '../../mails/texts.en';
+import { useLanguage, useTexts } from '../../texts/language';
 import { usersTexts as de } from '../texts.de';
 import { usersTexts as en } from '../texts.en';
-import { type UserActions, useUserActions } from '../use-user-actions';
 import classes from '../users.module.css';
 import type { User } from '../user';
-import { loginEvents, type Obstacle, obstaclesOf, type Remedy, type TabRemedy, valueOf } from './login-obstacles';
+import { CauseFacts, useCauseTexts } from './login-cause';
+import { type Cause, failedMailOf, useLoginCheck, type UserMail } from './login-data';
+import { Remedies } from './login-remedies';
 
-/** Number of failed logins that the page shows. */
-const failuresShown = 5;
-
-/** Explains why a user cannot log in, with remedies for each reason. */
+/** Explains why a user cannot log in. Shows the last mails and the last rejected logins. */
 export function LoginCheck({ user }: { user: User }): ReactNode {
   const texts = useTexts({ en, de }).check;
-  const { can } = useMe();
-  const actions = useUserActions(user);
-  const { user_id } = user;
-  const events = useQuery({
-    queryKey: ['audit', 'logins', user_id],
-    queryFn: () =>
-      dataOf(
-        api.GET('/audit/list', { params: { query: { target_id: user_id, event_type_in: loginEvents, per_page: 50 } } }),
-      ),
-    enabled: can('audit:read'),
-  });
-  if (events.isLoading) return <PageSkeleton />;
-  const items = events.data?.items ?? [];
-  const obstacles = obstaclesOf(user, events.data?.items);
-  const isBlocked = obstacles.some(({ isBlocking }) => isBlocking);
-  const failures = items.filter(({ event_type }) => event_type.endsWith('failed')).slice(0, failuresShown);
+  const check = useLoginCheck(user.user_id);
+  if (check.isPending) return <PageSkeleton />;
+  if (check.data === undefined) return <ProblemAlert error={check.error} onRetry={() => void check.refetch()} />;
+  const { can_log_in, causes, mails, recent_refusals } = check.data;
+  const failed = failedMailOf(check.data);
   return (
     <Stack gap="lg" maw={800}>
-      <ProblemAlert error={events.error} onRetry={() => void events.refetch()} />
       <Stack gap="sm">
-        {!isBlocked && events.isSuccess && <NothingFound actions={actions} hasFailures={failures.length > 0} />}
-        {!isBlocked && !can('audit:read') && <LimitedView actions={actions} />}
-        {obstacles.map((obstacle) => (
-          <ObstacleCard key={obstacle.kind} obstacle={obstacle} actions={actions} />
+        {causes.length === 0 ? (
+          <NothingFound user={user} hasFailures={recent_refusals !== undefined && recent_refusals.length > 0} />
+        ) : (
+          <Title order={2} size="h4">
+            {can_log_in ? texts.restricted : texts.blocked}
+          </Title>
+        )}
+        {causes.map((cause) => (
+          <CauseCard key={cause.code} user={user} cause={cause} mailFailed={failed !== undefined} />
         ))}
       </Stack>
-      {events.isSuccess && (
-        <section>
-          <Title order={2} size="h4" mb="xs">
-            {texts.failures}
-          </Title>
-          {failures.length === 0 && <Text c="dimmed">{texts.noFailures}</Text>}
-          <ul className={classes.list}>
-            {failures.map((event) => (
-              <FailureItem key={event.event_id} event={event} />
-            ))}
-          </ul>
-        </section>
+      {mails !== undefined && (
+        <List title={texts.mails} empty={texts.noMails}>
+          {mails.map((mail, index) => (
+            <MailItem key={mail.mail_id ?? index} mail={mail} user={user} />
+          ))}
+        </List>
       )}
-      {actions.dialog}
+      {recent_refusals !== undefined && (
+        <List title={texts.refusals} empty={texts.noRefusals}>
+          {recent_refusals.map((refusal) => (
+            <RefusalItem key={refusal.occurred_at} refusal={refusal} />
+          ))}
+        </List>
+      )}
     </Stack>
   );
 }
 
-function NothingFound({ actions, hasFailures }: { actions: UserActions; hasFailures: boolean }): ReactNode {
-  const texts = useTexts({ en, de });
+function NothingFound({ user, hasFailures }: { user: User; hasFailures: boolean }): ReactNode {
+  const { fine } = useTexts({ en, de }).check;
   return (
-    <Card color="green" icon={IconCircleCheck} title={texts.check.fine.title}>
-      <Text size="sm">{hasFailures ? texts.check.fine.wrongPassword : texts.check.fine.text}</Text>
-      <Remedies remedies={['resetMail']} actions={actions} />
+    <Card color="green" icon={IconCircleCheck} title={fine.title} order={2}>
+      <Text size="sm">{hasFailures ? fine.wrongPassword : fine.text}</Text>
+      <Remedies user={user} cause={{ remedies: [] }} extra={['resetMail', 'resetFactors']} />
     </Card>
   );
 }
 
-/** Says that the caller cannot see whether the user is locked for an address. */
-function LimitedView({ actions }: { actions: UserActions }): ReactNode {
-  const texts = useTexts({ en, de }).check.limited;
+function CauseCard({ user, cause, mailFailed }: { user: User; cause: Cause; mailFailed: boolean }): ReactNode {
+  const { title, text } = useCauseTexts()(cause);
+  const look = cause.blocks ? { color: 'orange', icon: IconAlertTriangle } : { color: 'gray', icon: IconInfoCircle };
   return (
-    <Card color="gray" icon={IconInfoCircle} title={texts.title}>
-      <Text size="sm">{texts.text}</Text>
-      <Remedies remedies={['unlock', 'resetMail']} actions={actions} />
+    <Card {...look} title={title}>
+      <Text size="sm">{text}</Text>
+      <CauseFacts cause={cause} />
+      <Remedies user={user} cause={cause} mailFailed={mailFailed} />
     </Card>
   );
 }
 
-function ObstacleCard({ obstacle, actions }: { obstacle: Obstacle; actions: UserActions }): ReactNode {
-  const texts = useTexts({ en, de }).check;
-  const { kind, isBlocking, time, values = [], remedies } = obstacle;
-  const { title, text } = texts.obstacles[kind];
-  return (
-    <Card color={isBlocking ? 'orange' : 'gray'} icon={isBlocking ? IconAlertTriangle : IconInfoCircle} title={title}>
-      <Text size="sm">{text(values)}</Text>
-      {time !== undefined && (
-        <Text size="sm" c="dimmed" component="div">
-          {texts.time[kind] ?? ''} <TimeText value={time} />
-        </Text>
-      )}
-      <Remedies remedies={remedies} actions={actions} isUrgent={isBlocking} />
-    </Card>
-  );
+interface CardProps {
+  color: string;
+  icon: typeof IconInfoCircle;
+  title: string;
+  order?: 2 | 3;
+  children: ReactNode;
 }
 
-function Card(props: { color: string; icon: typeof IconInfoCircle; title: string; children: ReactNode }): ReactNode {
-  const { color, icon: Icon, title, children } = props;
+function Card({ color, icon: Icon, title, order = 3, children }: CardProps): ReactNode {
   return (
     <Paper withBorder p="md" radius="md">
       <Group wrap="nowrap" align="flex-start" gap="md">
         <ThemeIcon variant="light" color={color} size="lg">
           <Icon size={20} aria-hidden />
         </ThemeIcon>
-        <Stack gap={4} flex={1}>
-          <Title order={2} size="h5">
+        <Stack gap={6} flex={1} miw={0}>
+          <Title order={order} size="h5">
             {title}
           </Title>
           {children}
@@ -126,57 +107,60 @@ function Card(props: { color: string; icon: typeof IconInfoCircle; title: string
   );
 }
 
-interface RemediesProps {
-  remedies: Remedy[];
-  actions: UserActions;
-  /** whether to highlight the first remedy */
-  isUrgent?: boolean;
-}
-
-/** Remedies on other tabs of the page of the user. */
-const tabs: Record<TabRemedy, { tab: string; needs: string }> = {
-  editData: { tab: 'data', needs: 'user:update' },
-  editRoles: { tab: 'roles', needs: 'user:update' },
-  showHistory: { tab: 'history', needs: 'audit:read' },
-};
-const isOnTab = (remedy: Remedy): remedy is TabRemedy => Object.hasOwn(tabs, remedy);
-
-/** Shows the remedies that the caller may use, and highlights the first of them. */
-function Remedies({ remedies, actions, isUrgent = false }: RemediesProps): ReactNode {
-  const texts = useTexts({ en, de });
-  const { can } = useMe();
-  const usable = remedies.filter((one) => (isOnTab(one) ? can(tabs[one].needs) : actions.mayDo(one)));
-  if (usable.length === 0) return null;
+function List({ title, empty, children }: { title: string; empty: string; children: ReactNode[] }): ReactNode {
   return (
-    <Group gap="xs" mt="xs">
-      {usable.map((remedy, index) => {
-        const look = { size: 'xs', variant: index > 0 ? 'default' : isUrgent ? 'filled' : 'light' } as const;
-        return isOnTab(remedy) ? (
-          <Button key={remedy} {...look} component={Link} to={`?tab=${tabs[remedy].tab}`}>
-            {texts.check[remedy]}
-          </Button>
-        ) : (
-          <Button key={remedy} {...look} onClick={() => actions.start(remedy)}>
-            {texts.actions[remedy].label}
-          </Button>
-        );
-      })}
-    </Group>
+    <section>
+      <Title order={2} size="h4" mb="xs">
+        {title}
+      </Title>
+      {children.length === 0 ? <Text c="dimmed">{empty}</Text> : <ul className={classes.list}>{children}</ul>}
+    </section>
   );
 }
 
-function FailureItem({ event }: { event: AuditEvent }): ReactNode {
-  const texts = useTexts({ en, de });
-  const nameOf = useEventName();
-  const reasonOf = useFailureReason();
-  const reason = valueOf(event, 'reason');
-  const cause = reason === '' ? own(texts.check.cause, event.event_type) : reasonOf(reason);
+function MailItem({ mail, user }: { mail: UserMail; user: User }): ReactNode {
+  const texts = useTexts({ en: mailsEn, de: mailsDe });
+  const { check } = useTexts({ en, de });
+  const language = useLanguage();
+  const { kind, state, attempts, last_error, sent_at } = mail;
   return (
     <li className={classes.item}>
       <Group justify="space-between" align="baseline" gap="xs">
-        <Text size="sm">{cause ?? nameOf(event.event_type)}</Text>
+        <Text size="sm">{texts.kinds[kind]}</Text>
+        <Group gap="xs">
+          <Badge variant="light" color={last_error === undefined ? stateColors[state] : 'red'}>
+            {texts.states[state]}
+          </Badge>
+          <Text size="sm" c="dimmed" component="div">
+            {sent_at !== undefined && <TimeText value={sent_at} />}
+            {attempts !== undefined && texts.attempts(attempts.toLocaleString(language), attempts === 1)}
+          </Text>
+          <RetryMail mail={mail} recipient={user.email} />
+        </Group>
+      </Group>
+      {last_error !== undefined && (
+        <Text size="sm" className={classes.breakable}>
+          {check.answer(last_error)}
+        </Text>
+      )}
+    </li>
+  );
+}
+
+function RefusalItem({ refusal: { occurred_at, reason, ip } }: { refusal: Schema<'LoginRefusalResponse'> }): ReactNode {
+  const reasonOf = useFailureReason();
+  return (
+    <li className={classes.item}>
+      <Group justify="space-between" align="baseline" gap="xs">
+        <Text size="sm">{reasonOf(reason)}</Text>
         <Text size="sm" c="dimmed" component="div">
-          {event.ip ?? '–'} · <TimeText value={event.occurred_at} />
+          {ip !== null && (
+            <>
+              <AddressLink ip={ip} isInText />
+              {' · '}
+            </>
+          )}
+          <TimeText value={occurred_at} />
         </Text>
       </Group>
     </li>

@@ -36,7 +36,7 @@ export function UserFactors({ user }: { user: User }): ReactNode {
           {texts.recoveryCodes(recovery_codes_left)}
         </Text>
         {mayDo('resetFactors') && (
-          <Button variant="default" size="xs" onClick={() => start('resetFactors')}>
+          <Button color="red" variant="light" size="xs" onClick={() => start('resetFactors')}>
             {texts.reset}
           </Button>
         )}

@@ -1,5 +1,4 @@
-import { Alert, Button, Group, Tabs, Text } from '@mantine/core';
-import { IconAlertTriangle } from '@tabler/icons-react';
+import { Button, Group, Tabs } from '@mantine/core';
 import { type ReactNode, Suspense } from 'react';
 import { useParams, useSearchParams } from 'react-router';
 import { lazyPart } from '../../components/boundary';
@@ -9,15 +8,17 @@ import { useMe } from '../../session/use-me';
 import { useTexts } from '../../texts/language';
 import { usersTexts as de } from '../texts.de';
 import { usersTexts as en } from '../texts.en';
+import { useUserActions } from '../use-user-actions';
 import { UserBadges } from '../user-badges';
 import { UserMenu } from '../user-menu';
 import classes from '../users.module.css';
 import { fullNameOf, type User, useUser } from '../user';
 import { LoginCheck } from './login-check';
-import { obstaclesOf } from './login-obstacles';
+import { LoginNotice } from './login-notice';
 import { UserData } from './user-data';
 import { UserFactors } from './user-factors';
 import { UserHistory } from './user-history';
+import { UserOverview } from './user-overview';
 import { UserRoles } from './user-roles';
 
 const UserSessions = lazyPart(async () => (await import('./user-sessions')).UserSessions);
@@ -46,8 +47,10 @@ function UserView({ user }: { user: User }): ReactNode {
   const { can } = useMe();
   const [search, setSearch] = useSearchParams();
   const isDeleted = user.deleted_at !== null;
+  const mayEdit = can('user:update') && !isDeleted;
   const pages: Partial<Record<Tab, ReactNode>> = {
-    data: <UserData user={user} />,
+    overview: <UserOverview user={user} />,
+    ...(mayEdit ? { data: <UserData user={user} /> } : {}),
     ...(isDeleted ? {} : { roles: <UserRoles user={user} /> }),
     ...(can('session:read') && !isDeleted ? { sessions: <UserSessions user={user} /> } : {}),
     ...(isDeleted ? {} : { factors: <UserFactors user={user} /> }),
@@ -55,15 +58,19 @@ function UserView({ user }: { user: User }): ReactNode {
     login: <LoginCheck user={user} />,
   };
   const wanted = search.get('tab') as Tab | null;
-  const tab = wanted !== null && Object.hasOwn(pages, wanted) ? wanted : 'data';
-  const show = (next: string) => setSearch(next === 'data' ? {} : { tab: next }, { replace: true });
+  const tab = wanted !== null && Object.hasOwn(pages, wanted) ? wanted : 'overview';
+  const show = (next: string) => setSearch(next === 'overview' ? {} : { tab: next }, { replace: true });
   return (
     <>
-      <PageHeader title={user.name} description={<Summary user={user} />} actions={<UserMenu user={user} isLarge />} />
-      {tab !== 'login' && <BlockedNotice user={user} onShow={() => show('login')} />}
+      <PageHeader
+        title={user.name}
+        description={<Summary user={user} />}
+        actions={<UserButtons user={user} {...(mayEdit && tab !== 'data' ? { onEdit: () => show('data') } : {})} />}
+      />
+      {tab !== 'login' && <LoginNotice user={user} onShow={() => show('login')} />}
       <Tabs
         value={tab}
-        onChange={(next) => show(next ?? 'data')}
+        onChange={(next) => show(next ?? 'overview')}
         keepMounted={false}
         // `activity` would end the effect that reports unsaved changes of a hidden form.
         keepMountedMode="display-none"
@@ -85,6 +92,29 @@ function UserView({ user }: { user: User }): ReactNode {
   );
 }
 
+/** Shows what operators do most, and all else in a menu. The notice below contains remedies. */
+function UserButtons({ user, onEdit }: { user: User; onEdit?: () => void }): ReactNode {
+  const texts = useTexts({ en, de });
+  const { mayDo, start, dialog } = useUserActions(user);
+  const hasSecure = user.status === 'active' && mayDo('secure');
+  return (
+    <>
+      {onEdit !== undefined && (
+        <Button variant="default" onClick={onEdit}>
+          {texts.overview.edit}
+        </Button>
+      )}
+      {hasSecure && (
+        <Button color="red" variant="light" onClick={() => start('secure')}>
+          {texts.actions.secure.label}
+        </Button>
+      )}
+      <UserMenu user={user} isLarge except={hasSecure ? ['secure'] : []} />
+      {dialog}
+    </>
+  );
+}
+
 function Summary({ user }: { user: User }): ReactNode {
   const texts = useTexts({ en, de });
   const parts = [fullNameOf(user), user.email, user.carrier_id ?? texts.userType.system].filter(
@@ -95,22 +125,5 @@ function Summary({ user }: { user: User }): ReactNode {
       <UserBadges user={user} />
       <span>{parts.join(' · ')}</span>
     </Group>
-  );
-}
-
-/** Warns at the top of the page that the user cannot log in. */
-function BlockedNotice({ user, onShow }: { user: User; onShow: () => void }): ReactNode {
-  const texts = useTexts({ en, de }).check;
-  const blocking = obstaclesOf(user, []).find(({ isBlocking }) => isBlocking);
-  if (blocking === undefined) return null;
-  return (
-    <Alert color="orange" variant="light" mb="md" p="xs" icon={<IconAlertTriangle aria-hidden />}>
-      <Group justify="space-between" gap="xs">
-        <Text size="sm">{texts.obstacles[blocking.kind].title}</Text>
-        <Button size="compact-sm" variant="default" onClick={onShow}>
-          {texts.why}
-        </Button>
-      </Group>
-    </Alert>
   );
 }

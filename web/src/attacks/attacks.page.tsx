@@ -1,0 +1,146 @@
+import { Anchor, Button, ScrollArea, Stack, Table, Text } from '@mantine/core';
+import { IconBan } from '@tabler/icons-react';
+import { type ReactNode, useState } from 'react';
+import { Link } from 'react-router';
+import { PageHeader, PageSkeleton, Section } from '../components/page';
+import { ProblemAlert } from '../components/problem-alert';
+import { TimeText } from '../components/time-text';
+import { useMe } from '../session/use-me';
+import { useLanguage, useTexts } from '../texts/language';
+import { BlockAddressButton, BlockDialog, useMayBlock } from './block-button';
+import { Blocks } from './blocks';
+import { type Attacks, useAttacks } from './data';
+import { attacksTexts as de } from './texts.de';
+import { attacksTexts as en } from './texts.en';
+
+/** Shows networks and users with rejected logins, and blocks networks. */
+export function AttacksPage(): ReactNode {
+  const texts = useTexts({ en, de });
+  const language = useLanguage();
+  const format = (count: number) => count.toLocaleString(language);
+  const mayBlock = useMayBlock();
+  const [isBlocking, setIsBlocking] = useState(false);
+  const { data, error, isPending, refetch } = useAttacks();
+  if (isPending) return <PageSkeleton />;
+  const block = (
+    <Button leftSection={<IconBan size={16} aria-hidden />} onClick={() => setIsBlocking(true)}>
+      {texts.blockNetwork}
+    </Button>
+  );
+  return (
+    <>
+      <PageHeader title={texts.title} description={texts.description} actions={mayBlock && block} />
+      <Stack gap="md">
+        <ProblemAlert error={error} onRetry={() => void refetch()} />
+        {data !== undefined && (
+          <>
+            <Text size="lg" fw={600}>
+              {texts.rate(format(data.refused_last_hour), format(data.usual_for_the_hour))}
+            </Text>
+            <Networks networks={data.networks} />
+            <Users users={data.users} />
+          </>
+        )}
+        {mayBlock && <Blocks />}
+      </Stack>
+      <BlockDialog network={isBlocking ? '' : null} onClose={() => setIsBlocking(false)} />
+    </>
+  );
+}
+
+function Networks({ networks }: Pick<Attacks, 'networks'>): ReactNode {
+  const texts = useTexts({ en, de });
+  const { columns } = texts;
+  return (
+    <Section title={texts.networks}>
+      <Rows
+        label={texts.networks}
+        columns={[
+          columns.network,
+          columns.refused,
+          columns.logins_tried,
+          columns.first_at,
+          columns.last_at,
+          columns.block,
+        ]}
+        rows={networks.map(({ network, refused, logins_tried, first_at, last_at, blocked_until }) => [
+          <Anchor
+            component={Link}
+            to={`/audit?${new URLSearchParams({ ip: network, event_type: 'login.failed' })}`}
+            inherit
+          >
+            {network}
+          </Anchor>,
+          refused,
+          logins_tried,
+          <TimeText value={first_at} />,
+          <TimeText value={last_at} />,
+          blocked_until === undefined ? (
+            <BlockAddressButton ip={network} />
+          ) : (
+            <Text size="sm" fw={500}>
+              {texts.blockEnds} <TimeText value={blocked_until} />
+            </Text>
+          ),
+        ])}
+      />
+    </Section>
+  );
+}
+
+function Users({ users }: Pick<Attacks, 'users'>): ReactNode {
+  const texts = useTexts({ en, de });
+  const { can } = useMe();
+  const { columns } = texts;
+  return (
+    <Section title={texts.users}>
+      <Rows
+        label={texts.users}
+        columns={[columns.name, columns.refused, columns.networks, columns.last_at]}
+        rows={users.map(({ user_id, name, refused, networks, last_at }) => [
+          can('user:read') ? (
+            <Anchor component={Link} to={`/users/${user_id}`} inherit>
+              {name}
+            </Anchor>
+          ) : (
+            name
+          ),
+          refused,
+          networks,
+          <TimeText value={last_at} />,
+        ])}
+      />
+    </Section>
+  );
+}
+
+/** Shows up to 100 rows. The first cell names its row. */
+function Rows({ label, columns, rows }: { label: string; columns: string[]; rows: ReactNode[][] }): ReactNode {
+  const texts = useTexts({ en, de });
+  const language = useLanguage();
+  if (rows.length === 0) return <Text c="dimmed">{texts.none}</Text>;
+  const cell = (value: ReactNode) => (typeof value === 'number' ? value.toLocaleString(language) : value);
+  return (
+    <ScrollArea.Autosize mah={420} viewportProps={{ tabIndex: 0, role: 'region', 'aria-label': label }}>
+      <Table stickyHeader aria-label={label}>
+        <Table.Thead>
+          <Table.Tr>
+            {columns.map((column) => (
+              <Table.Th key={column}>{column}</Table.Th>
+            ))}
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>
+          {rows.map(([first, ...others], row) => (
+            <Table.Tr key={row}>
+              <Table.Th scope="row">{first}</Table.Th>
+              {others.map((value, index) => (
+                <Table.Td key={columns[index + 1]}>{cell(value)}</Table.Td>
+              ))}
+            </Table.Tr>
+          ))}
+        </Table.Tbody>
+      </Table>
+    </ScrollArea.Autosize>
+  );
+}

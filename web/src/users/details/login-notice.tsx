@@ -1,0 +1,39 @@
+import { Alert, Button, Group, Stack, Text } from '@mantine/core';
+import { IconAlertTriangle } from '@tabler/icons-react';
+import type { ReactNode } from 'react';
+import { useTexts } from '../../texts/language';
+import { usersTexts as de } from '../texts.de';
+import { usersTexts as en } from '../texts.en';
+import type { User } from '../user';
+import { CauseFacts, useCauseTexts } from './login-cause';
+import { failedMailOf, useLoginCheck } from './login-data';
+import { Remedies } from './login-remedies';
+
+/** Says at the top of the page of a user that the user cannot log in, with the remedies. */
+export function LoginNotice({ user, onShow }: { user: User; onShow: () => void }): ReactNode {
+  const texts = useTexts({ en, de }).check;
+  const textsOf = useCauseTexts();
+  const { data: check } = useLoginCheck(user.user_id);
+  const [cause] = check?.causes ?? [];
+  if (check === undefined || cause?.blocks !== true) return null;
+  const failed = failedMailOf(check);
+  return (
+    <Alert color="orange" variant="light" mb="md" p="xs" icon={<IconAlertTriangle aria-hidden />}>
+      <Group justify="space-between" gap="xs">
+        <Stack gap={2} flex="1 1 16rem">
+          <Text size="sm" fw={500}>
+            {textsOf(cause).title}
+          </Text>
+          <CauseFacts cause={cause} />
+          {failed !== undefined && <Text size="sm">{texts.mailFailed(failed.last_error ?? '')}</Text>}
+        </Stack>
+        <Group gap="xs">
+          <Remedies user={user} cause={cause} mailFailed={failed !== undefined} />
+          <Button size="xs" variant="default" onClick={onShow}>
+            {texts.why}
+          </Button>
+        </Group>
+      </Group>
+    </Alert>
+  );
+}
