@@ -43,7 +43,7 @@ const WEB = ['web/src/**/*.{ts,tsx}'];
 const SCRIPTS = ['*.{js,mjs}', '{client,scripts,bench,test}/**/*.{js,mjs}', 'src/**/*.worker.js'];
 /** Scripts of pages, which run in a browser. */
 const BROWSER_SCRIPTS = ['src/**/templates/*.js'];
-const TESTS = ['test/**/*.ts', 'src/**/*.spec.ts'];
+const TESTS = ['test/**/*.ts', '{src,web/src}/**/*.spec.ts'];
 
 // A later block replaces the options of a rule instead of adding to them. A rule with several
 // concerns and exceptions is therefore registered once per concern, under its own name.

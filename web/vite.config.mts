@@ -39,7 +39,7 @@ const firstRequests: Plugin = {
 
 /** Modules of the script with the first requests, which must not wait for those of the console. */
 const first =
-  /src\/(session\/(first-requests|exclusively|session-requests)|api\/(base|problems)|pages)\.ts$|preload-helper|rolldown\/runtime/;
+  /src\/(session\/(first-(requests|answers)|exclusively|session-requests)|api\/(base|problems)|operations\/permissions|pages)\.ts$|preload-helper|rolldown\/runtime/;
 
 export default defineConfig({
   // The service writes `<base>` into the page, so one build works below any BASE_PATH.

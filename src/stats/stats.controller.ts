@@ -45,7 +45,8 @@ export class StatsController {
   @Endpoint({
     description:
       'Counts the rejected logins (`login.failed`) of the last 24 hours, at most the last 200,000, by network and by ' +
-      'user. The result is at most 10 seconds old. Callers with a scope get only the rejected logins of users within the scope, and no blocks. ' +
+      'user. The result is at most 10 seconds old. Callers with a scope get only the rejected logins of users within ' +
+      'the scope, and no blocks. ' +
       'A login with an unknown name belongs to no user, so only callers without a scope see it.',
     answer: { status: 200, type: AttacksResponse, description: 'Networks and users, and the rate of rejected logins' },
   })

@@ -99,7 +99,7 @@ describe('roles and API keys in the console', () => {
     const theirs = { description: 'All', permissions: ['tour:close', 'user:read'], may_grant: ['auditor'] };
     await patch('planner', theirs);
     await click(page, 'Save');
-    const dialog = dialogOf(page, 'Someone else changed this role');
+    const dialog = dialogOf(page, 'Someone else saved changes meanwhile');
     await sees(dialog, 'Also changed in the saved version');
     expect(await roleOf('planner')).toMatchObject({ ...theirs, version: 2 });
     const permissions = dialog.getByRole('radiogroup', { name: 'Permissions' });
@@ -183,6 +183,49 @@ describe('roles and API keys in the console', () => {
     await sees(german, 'Benutzer aus einer Datei importieren', expectAccessible);
   });
 
+  it('creates a role with 14 of 600 permissions and grants it to 30 found users in 12 clicks', async () => {
+    const modules = Array.from({ length: 42 }, (_, index) => `module-${index}`);
+    const actions = Array.from({ length: 14 }, (_, index) => `action-${index}`);
+    const all = [...modules, 'fleet'].flatMap((module) => actions.map((action) => `${module}:${action}`));
+    for (let start = 0; start < all.length; start += 100)
+      await createRole({ name: `platform-${start}`, permissions: all.slice(start, start + 100) });
+    for (let index = 0; index < 30; index++)
+      await subject.service.createUser({ user_type: 'system', name: `dispatcher-${index}` });
+    const page = await subject.login(undefined, '/');
+    await page.evaluate(`window.clicks = 0; addEventListener('click', () => { window.clicks += 1 }, true)`);
+    await follow(page, 'Roles', linkOf(page, 'platform-0'));
+    await follow(page, 'Create role', headingOf(page, 'Create a role'));
+    // Modules are closed, so that a long list stays fast.
+    expect(await page.getByRole('checkbox', { name: 'module-7:action-1' }).count()).toBe(0);
+    await expectAccessible(page);
+    await name(page).fill('fleet_operator');
+    await page.getByRole('checkbox', { name: 'System Users' }).check();
+    await page.getByLabel('Search permissions').fill('fleet:');
+    await page
+      .getByRole('checkbox', { name: 'All permissions of module-1', exact: true })
+      .waitFor({ state: 'detached' });
+    await page.getByRole('checkbox', { name: 'All permissions of fleet' }).check();
+    await page.getByLabel('Search permissions').press('Enter');
+    await click(page, 'Create role', headingOf(page, 'fleet_operator'));
+    await click(page, 'Add users', dialogOf(page, 'Grant the role fleet_operator'));
+    await fill(page, { 'Search users by name': 'dispatcher' });
+    await click(page, 'Select all 30', expectAccessible);
+    await click(page, 'Add 30 users', '30 users have the role now.', '30 users have this role');
+    const fields = 3;
+    expect((await page.evaluate<number>('window.clicks')) + fields).toBeLessThanOrEqual(12);
+    expect((await roleOf('fleet_operator')).permissions).toEqual(actions.map((action) => `fleet:${action}`).sort());
+    await sees(page, linkOf(page, 'dispatcher-7'), linkOf(page, 'Show all 30'));
+  });
+
+  it('finds roles by name and description', async () => {
+    await createRole({ name: 'night_watch', description: 'Guards the yard' });
+    const page = await subject.login(undefined, '/roles');
+    await page.getByLabel('Search roles').fill('yard');
+    await linkOf(page, 'auditor').waitFor({ state: 'detached' });
+    await sees(page, linkOf(page, 'night_watch'));
+    expect(page.url()).toContain('q=yard');
+  });
+
   it('keeps the longest names within the width of a phone', async () => {
     const longest = { name: 'r'.repeat(64), permissions: [`${'m'.repeat(60)}:${'p'.repeat(60)}`] };
     await createRole(longest);
@@ -251,7 +294,8 @@ describe('roles and API keys in the console', () => {
     await createRole({ name: 'integrator', user_types: ['carrier'], permissions: held });
     const { page } = await subject.loginAs({ roles: ['integrator'] }, '/api-keys/create', { viewport: phone });
     await permission(page, 'billing:read').waitFor();
-    expect(await page.getByRole('checkbox').count()).toBe(held.length);
+    // One for each permission, and one for each of their modules.
+    expect(await page.getByRole('checkbox').count()).toBe(2 * held.length);
     expect(await page.getByText('All permissions').count()).toBe(0);
     expect(await isOffered(page, 'radio')).toBe(false);
     await name(page).fill('pager');

@@ -28,6 +28,8 @@ const badFile = [
   'carrier;;bad-2;bad-2@example.com;',
 ].join('\r\n');
 
+const csvFile = { name: 'people.csv', mimeType: 'text/csv' };
+
 describe('bulk changes, imports and exports in the console', () => {
   const subject = useConsole();
   const done = (page: Page) => sees(page, /^Done$/);
@@ -38,6 +40,11 @@ describe('bulk changes, imports and exports in the console', () => {
 
   const open = (query: string) => subject.login(undefined, `/users/bulk?${query}`);
   const chooseField = (page: Page, label: string) => choose(page, 'Add a field', new RegExp(`^${label}$`));
+  const chooseStatus = async (page: Page, status = 'disabled') => {
+    await chooseField(page, 'Status');
+    expect(await page.getByRole('button', { name: 'Preview', exact: true }).isDisabled()).toBe(true);
+    await page.getByLabel('Status', { exact: true }).selectOption(status);
+  };
   const preview = (page: Page, ...shown: Shown[]) => click(page, /^Preview$/, ...shown);
   const confirm = async (page: Page, action: string, count: string, typed = count, effects: string[] = []) => {
     await click(page, new RegExp(`^${action} .*…$`));
@@ -58,7 +65,7 @@ describe('bulk changes, imports and exports in the console', () => {
     await addManyUsers(subject.service, many, 'many');
     const page = await open('carrier_id=many&order_by=name');
     await sees(page, 'Carrier is many');
-    await chooseField(page, 'Status');
+    await chooseStatus(page);
     await chooseField(page, 'Language');
     await inputOf(page, 'Language').fill('de-AT');
     await preview(page, 'Sample: 20 of 10,001');
@@ -114,8 +121,8 @@ describe('bulk changes, imports and exports in the console', () => {
     const ids = [...users.map(({ user_id }) => user_id), subject.service.admin.user_id].join();
     const page = await open(`user_id_in=${ids}`);
     await sees(page, '3 users selected in the list');
-    await page.getByText('Delete', { exact: true }).click();
-    await preview(page, 'You cannot do this to your own user.');
+    await page.getByRole('radio', { name: 'Delete' }).check();
+    await sees(page, 'You cannot do this to your own user.');
     expect(await figure(page, 'Will be deleted')).toBe('2');
     await expectAccessible(page);
     await confirm(page, 'Delete', '2');
@@ -129,7 +136,7 @@ describe('bulk changes, imports and exports in the console', () => {
   it('shows a new preview if other users match when the change is confirmed', async () => {
     await addManyUsers(subject.service, 3, 'moving');
     const page = await open('carrier_id=moving');
-    await chooseField(page, 'Status');
+    await chooseStatus(page);
     await preview(page, 'Sample: 3 of 3');
     await subject.service.createUser({ carrier_id: 'moving' });
     await confirm(page, 'Change', '3');
@@ -145,7 +152,7 @@ describe('bulk changes, imports and exports in the console', () => {
     await inputOf(page, 'Time zone').fill('Europe/Vienna');
     await preview(page, 'No user would change.');
     await subject.goto(page, '/users/bulk?carrier=nobody');
-    await chooseField(page, 'Status');
+    await chooseStatus(page);
     await preview(page);
     await sees(page.getByRole('alert'), /^carrier: /);
     expect(await page.getByText(/^Sample:/).count()).toBe(0);
@@ -156,7 +163,7 @@ describe('bulk changes, imports and exports in the console', () => {
     await subject.service.createUser();
     const page = await subject.login(undefined, '/users?q=zenobia');
     await follow(page, 'Change all that match', page.getByRole('button', { name: 'Search: zenobia', exact: true }));
-    await chooseField(page, 'Status');
+    await chooseStatus(page);
     await preview(page, 'Sample: 1 of 1');
     await confirm(page, 'Change', '1');
     await done(page);
@@ -217,10 +224,11 @@ describe('bulk changes, imports and exports in the console', () => {
     const file = await download(page, 'Download 2 rows for correction');
     expect(file.name).toBe('people-errors.csv');
     const [header, first, , second] = file.text.split('\r\n');
-    expect(header).toBe('import_line;import_errors;user_type;carrier_id;name;email;first_name');
+    expect(header).toBe('\ufeffimport_line;import_errors;user_type;carrier_id;name;email;first_name');
     expect(first).toMatch(/^3;"email .+";carrier;c1;bad-1;not an address;"Two$/);
     expect(second).toMatch(/^6;"carrier_id .+";carrier;;bad-2;bad-2@example.com;$/);
-    await click(page, 'Import 2 users', headingOf(page, 'Import of 4 rows'));
+    await sees(page, /^2 new users have no password/, '(“not an address”)');
+    await click(page, 'Import 2 users without invitations', headingOf(page, 'Import of 4 rows'));
     await done(page);
     expect(await usersOf('good-%')).toEqual(['good-1', 'good-2']);
     await expectAccessible(page);
@@ -233,15 +241,21 @@ describe('bulk changes, imports and exports in the console', () => {
       .replace('carrier;;', 'carrier;c1;');
     await check(page, file.name, corrected);
     await sees(page, 'All rows are fine. 2 users will be created.');
-    await click(page, 'Import 2 users');
+    await click(page, 'Import 2 users and send 2 invitations');
     await done(page);
     expect(await usersOf('bad-%')).toEqual(['bad-1', 'bad-2']);
+    await subject.service.mailbox.take('bad-1@example.com');
+    await click(page, 'Undo', expectAccessible);
+    await click(page, 'Delete 2 users', headingOf(page, 'Undo for 2 users'));
+    await done(page);
+    expect(await figure(page, 'Deleted')).toBe('2');
+    expect((await subject.service.get('/user/list?name=bad-1', subject.service.admin)).body.items).toEqual([]);
   });
 
   it('says what is wrong with a file, and follows the import of many rows in the background', async () => {
     const page = await subject.login(undefined, '/users/import');
-    await check(page, 'people.csv', 'name;colour\r\nada;blue\r\n');
-    await sees(page, 'colour: line 1, column 2: is not a column of an import');
+    await check(page, 'people.csv', 'user_type;name;email\r\ncarrier;"ada;x\r\n');
+    await sees(page, 'line 2: must close each quote');
     await check(page, 'people.csv', 'user_type;carrier_id;name;email\r\n');
     await sees(page, 'The file has no rows below its header.');
     await drop(page, 'people.xlsx', 'PK');
@@ -249,9 +263,133 @@ describe('bulk changes, imports and exports in the console', () => {
     const rows = Array.from({ length: many }, (_, i) => `carrier,c1,row-${i},row-${i}@example.com`);
     await page.reload();
     await check(page, 'many.csv', ['user_type,carrier_id,name,email', ...rows].join('\n'));
-    await click(page, 'Import 10,001 users', headingOf(page, 'Import of 10,001 rows'));
+    await click(page, 'Import 10,001 users without invitations', headingOf(page, 'Import of 10,001 rows'));
     await done(page);
     expect(await usersOf('row-%')).toHaveLength(many);
+  });
+
+  it('reads a file of Excel with own titles in Windows-1252, with a choice for unknown columns', async () => {
+    const page = await subject.login(undefined, '/users/import', { locale: 'de-DE' });
+    const [template] = await Promise.all([page.waitForEvent('download'), click(page, 'Vorlage herunterladen')]);
+    expect(readFileSync(await template.path(), 'utf8')).toMatch(/^\ufeffBenutzername;E-Mail-Adresse;Vorname;/);
+    const text = 'Benutzername;E-Mail-Adresse;Nachname;Personalnummer;Firma\r\nums;ums@example.com;M\xfcller;7;xl\r\n';
+    await page.locator('input[type=file]').setInputFiles({ ...csvFile, buffer: Buffer.from(text, 'latin1') });
+    await sees(page, 'Diese Spalten sind nicht bekannt.');
+    expect(await page.getByLabel('Zeichenkodierung').inputValue()).toBe('windows-1252');
+    expect(await page.getByLabel('Personalnummer').inputValue()).toBe('');
+    await page.getByLabel('Firma').selectOption('Carrier');
+    await expectAccessible(page);
+    await click(page, 'Datei prüfen');
+    await click(page, '1 Benutzer ohne Einladung importieren', headingOf(page, 'Import von 1 Zeile'));
+    const rows = await subject.service.rows(`select last_name, carrier_id, user_type from users where name = 'ums'`);
+    expect(rows).toEqual([{ last_name: 'Müller', carrier_id: 'xl', user_type: 'carrier' }]);
+  });
+
+  /** Runs steps, each one click or one field, and returns their number. */
+  const clicks = async (...steps: (() => Promise<unknown>)[]) => {
+    for (const step of steps) await step();
+    return steps.length;
+  };
+  const radio = (page: Page, name: string) => page.getByRole('radio', { name }).check();
+
+  it('switches off the users of a carrier in 8 clicks and back on in 2, invitations included (task 5)', async () => {
+    const { service } = subject;
+    await addManyUsers(service, 3, 'five');
+    const invited = { carrier_id: 'five', password: undefined, must_change_password: undefined };
+    const { token } = await service.mailbox.take((await service.createUser(invited)).email);
+    const page = await subject.login();
+    const off = await clicks(
+      () => follow(page, 'Users'),
+      () => page.getByRole('textbox', { name: 'Carrier' }).fill('five'),
+      () => page.getByRole('option', { name: 'five' }).click(),
+      () => follow(page, 'Change all that match', 'Carrier is five'),
+      () => radio(page, 'Disable'),
+      () => click(page, 'Disable 4 users…'),
+      () => fill(page.getByRole('dialog'), { 'Type 4 to confirm': '4' }),
+      () => click(page.getByRole('dialog'), 'Disable', headingOf(page, 'Change of 4 users')),
+    );
+    await done(page);
+    expect(await valuesOf('five', 'status')).toEqual([{ value: 'disabled', count: 4 }]);
+    const on = await clicks(
+      () => click(page, /^Undo$/),
+      () => click(page, 'Restore 4 users', headingOf(page, 'Undo for 4 users')),
+    );
+    await sees(page, 'Invitations restored');
+    expect([off <= 8, on]).toEqual([true, 2]);
+    expect((await service.get(`/auth/reset/${token}`)).status).toBe(200);
+  });
+
+  it('imports a file of Excel, mends its wrong rows and invites all in 12 clicks (task 6)', async () => {
+    const title = 'Benutzername;E-Mail-Adresse;Nachname;Firma';
+    const lines = Array.from(
+      { length: 20 },
+      (_, i) => `six-${i};six-${i}@${i < 3 ? 'bad' : 'example.com'};J\xe4ger;six`,
+    );
+    const give = (page: Page, text: string, encoding: BufferEncoding) =>
+      page.locator('input[type=file]').setInputFiles({ ...csvFile, buffer: Buffer.from(text, encoding) });
+    const page = await subject.login();
+    let bad = '';
+    const used = await clicks(
+      () => follow(page, 'Users'),
+      () => click(page, 'Import and export'),
+      () => page.getByRole('menuitem', { name: 'Import users…' }).click(),
+      () => give(page, [title, ...lines].join('\r\n'), 'latin1'),
+      () => page.getByLabel('Firma').selectOption('Carrier'),
+      () => click(page, 'Check the file', '(“six-0@bad”)'),
+      async () => (bad = (await download(page, 'Download 3 rows for correction')).text),
+      () => click(page, 'Import 17 users and send 17 invitations', headingOf(page, 'Import of 20 rows')),
+      () => follow(page, 'Import the corrected rows'),
+      () => give(page, bad.replaceAll('@bad;', '@example.com;'), 'utf8'),
+      () => click(page, 'Check the file'),
+      () => click(page, 'Import 3 users and send 3 invitations', headingOf(page, 'Import of 3 rows')),
+    );
+    await done(page);
+    expect(used).toBeLessThanOrEqual(12);
+    expect(await valuesOf('six', 'last_name')).toEqual([{ value: 'Jäger', count: 20 }]);
+    await subject.service.mailbox.take('six-0@example.com');
+  });
+
+  it('sends invitations to many users, with the number of mails and their time', async () => {
+    await addManyUsers(subject.service, 2, 'again');
+    await subject.service.rows(
+      `with gone as (
+         delete from credentials using users
+         where credentials.user_id = users.user_id and users.name = 'again-1'
+       )
+       update users set status = 'invited' where name = 'again-1'`,
+    );
+    const page = await open('carrier_id=again');
+    await radio(page, 'Send invitations');
+    await sees(page, 'One e-mail will be sent.', /is not invited/, expectAccessible);
+    await confirm(page, 'Invite', '1', '1', ['This cannot be undone.']);
+    await done(page);
+    await subject.service.mailbox.take('again-1@example.com');
+    expect(await page.getByRole('button', { name: 'Undo', exact: true }).count()).toBe(0);
+  });
+
+  it('exports the users who have not logged in for 90 days for a German Excel in 8 clicks (task 10)', async () => {
+    await addManyUsers(subject.service, 2, 'ten');
+    await subject.service.rows(
+      `update user_logins set last_login_at = now() - interval '91 days' where user_id in
+         (select user_id from users where name = 'ten-1')`,
+    );
+    const page = await subject.login(undefined, '/', { locale: 'de-DE' });
+    let text = '';
+    const used = await clicks(
+      () => follow(page, 'Benutzer'),
+      () => click(page, 'Filter hinzufügen'),
+      () => page.getByRole('combobox', { name: 'Feld' }).fill('Letzte Anmeldung'),
+      () => page.getByRole('option', { name: 'Letzte Anmeldung', exact: true }).click(),
+      () => click(page, 'Länger her als 90 Tage', linkOf(page, 'ten-1')),
+      () => click(page, 'Import und Export'),
+      () => page.getByRole('menuitem', { name: 'Benutzer exportieren …' }).click(),
+      async () => (text = (await download(page, 'Herunterladen')).text),
+    );
+    expect(used).toBeLessThanOrEqual(8);
+    const [header, ...rows] = text.trimEnd().split('\r\n');
+    expect(header).toMatch(/^\ufeffuser_id;user_type;name;/);
+    expect(rows).toHaveLength(1);
+    expect(rows[0]).toContain(';ten-1;');
   });
 
   it('exports the users of the filter to a file with a link that works once', async () => {
@@ -259,11 +397,18 @@ describe('bulk changes, imports and exports in the console', () => {
     const page = await subject.login(undefined, '/users?carrier_id=export');
     await choose(page, 'Import and export', 'Export users…');
     await sees(page, 'The file will contain 1,200 users', expectAccessible);
+    for (const column of ['User name', 'Carrier']) {
+      await page.getByRole('textbox', { name: 'Columns' }).fill(column);
+      await page.getByRole('option', { name: column, exact: true }).first().click();
+    }
+    await page.getByRole('heading', { name: 'Export users' }).click();
+    await page.getByLabel('Between the cells').selectOption('tab');
     const file = await download(page, 'Download');
     expect(file.name).toMatch(/^users-.+\.csv$/);
     const lines = file.text.trimEnd().split('\r\n');
     expect(lines).toHaveLength(1_201);
-    expect(lines.slice(1).every((line) => line.includes(',export,'))).toBe(true);
+    expect(lines[0]).toBe('\ufeffname\tcarrier_id');
+    expect(lines.slice(1).every((line) => /^export-\d+\texport$/.test(line))).toBe(true);
     expect(page.url()).toBe(subject.at('/users?carrier_id=export'));
     expect((await fetch(file.url)).status).toBe(404);
     await subject.goto(page, '/users?deleted=true');

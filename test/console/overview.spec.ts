@@ -161,7 +161,7 @@ describe('the frame, the start page, the audit log and the sessions of the conso
     await sees(page.getByRole('tabpanel', { name: 'History' }), time);
     await subject.goto(page, '/audit?event_type=constructor', /^Event is constructor$/);
     await subject.goto(page, '/users?status=constructor', 'status: must be one of');
-    await subject.goto(page, `/users/${user_id}?tab=constructor`, page.getByLabel('First name'));
+    await subject.goto(page, `/users/${user_id}?tab=constructor`, page.getByRole('tabpanel', { name: 'Overview' }));
   });
 
   it('finds what a user did yesterday by filling in one field and clicking twice', async () => {

@@ -9,6 +9,7 @@ import {
   fill,
   follow,
   headingOf,
+  inputOf,
   linkOf,
   proveIdentity,
   sees,
@@ -42,14 +43,17 @@ describe('users in the console', () => {
       if (sent.length === 2) await route.abort();
       else await route.fulfill({ response });
     });
-    const dialog = dialogOf(page, 'New user');
+    const dialog = dialogOf(page, 'Create user');
     const focused = dialog.getByRole('textbox', { name: 'User name' }).and(page.locator(':focus'));
-    await click(page, 'New user', focused);
+    await click(page, 'Create user', focused);
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'hidden' });
-    await click(page, 'New user', focused);
+    await click(page, 'Create user', focused);
     await fill(dialog, { 'User name': 'a b', 'E-mail address': 'grace@example.com', 'First name': 'Grace' });
-    await dialog.getByLabel('Carrier', { exact: true }).fill('c1');
+    await inputOf(dialog, 'Carrier').fill('c9');
+    await sees(dialog, 'New carrier: it has no users yet.', expectAccessible);
+    await inputOf(dialog, 'Carrier').fill('c1');
+    await dialog.getByText('New carrier').waitFor({ state: 'hidden' });
     await expectAccessible(page);
     await click(dialog, 'Create and invite', faultyInput(dialog, 'User name'));
     await submit(dialog, { 'User name': 'grace' }, 'Create and invite', 'The service cannot be reached');
@@ -60,8 +64,6 @@ describe('users in the console', () => {
     const { body } = await subject.service.get('/user/list?name=grace&count=exact', subject.service.admin);
     expect(body.total).toEqual({ value: 1, relation: 'eq' });
     expect((await subject.service.mailbox.take('grace@example.com')).token).not.toBeNull();
-    await click(page, 'Why can this user not log in?');
-    await page.getByRole('heading', { name: 'The user has not set a password yet' }).waitFor();
     await click(page, 'Send an invitation');
     expect((await subject.service.mailbox.take('grace@example.com')).token).not.toBeNull();
     const { page: other } = await subject.loginAs({}, '/users');
@@ -85,14 +87,15 @@ describe('users in the console', () => {
     await screenshot(page, 'users');
     await screenshot(page, 'users-phone', { viewport: phone });
     await page.setViewportSize(desktop);
-    await addFilter('Carrier', { Value: 'navy' });
+    await addFilter('Carrier', {});
+    await inputOf(page, 'Value').fill('navy');
     await click(page, 'Apply');
     await gone('lovelace');
-    expect(page.url()).toBe(subject.at('/users?carrier_id_like=navy'));
+    expect(page.url()).toBe(subject.at('/users?carrier_id=navy'));
     await page.reload();
     await linkOf(page, 'hopper').waitFor();
     await page.getByRole('columnheader', { name: 'E-mail address' }).getByRole('button').press('Enter');
-    const sorted = subject.at('/users?carrier_id_like=navy&order_by=email&order_dir=asc');
+    const sorted = subject.at('/users?carrier_id=navy&order_by=email&order_dir=asc');
     await page.waitForURL(sorted);
     await follow(page, 'hopper');
     await follow(page.getByRole('main'), 'Users');
@@ -100,14 +103,18 @@ describe('users in the console', () => {
     await page.getByRole('checkbox', { name: 'Select hopper' }).check();
     const selected = await linkOf(page, 'Change selected').getAttribute('href');
     expect(selected).toMatch(/\/users\/bulk\?user_id_in=[0-9a-f-]{36}$/);
-    const filter = page.getByRole('button', { name: /^Carrier contains navy/ }).first();
+    const filter = page.getByRole('button', { name: /^Carrier is navy/ }).first();
     await filter.click();
     await page.getByRole('combobox', { name: 'Field' }).press('ArrowDown');
     await page.getByRole('option', { name: 'User name' }).waitFor();
     await page.keyboard.press('Escape');
     await page.getByRole('option', { name: 'User name' }).waitFor({ state: 'hidden' });
     await page.getByRole('combobox', { name: 'Condition' }).selectOption('is one of');
-    await submit(page, { Value: 'navy\nc1' }, 'Apply', linkOf(page, 'lovelace'));
+    for (const carrier of ['navy', 'c1']) {
+      await inputOf(page, 'Value').fill(carrier);
+      await page.keyboard.press('Enter');
+    }
+    await click(page, 'Apply', linkOf(page, 'lovelace'));
     expect(page.url()).toBe(subject.at('/users?order_by=email&order_dir=asc&carrier_id_in=navy%2Cc1'));
     await addFilter('Attribute', {});
     await page.keyboard.press('Escape');
@@ -129,18 +136,18 @@ describe('users in the console', () => {
     // The name of the attribute is that of an inherited key.
     const before = { first_name: 'Ada', job_title: 'Clerk', attributes: { toString: 'x' } };
     const { user_id } = await subject.service.createUser(before);
-    const page = await subject.login(undefined, `/users/${user_id}`);
+    const page = await subject.login(undefined, `/users/${user_id}?tab=data`);
     await fill(page, { 'First name': 'Augusta', 'Job title': 'Engineer', Department: 'Dispatch', Attributes: '' });
     await patch(user_id, { job_title: 'Director', last_name: '2026-99-99T99:99:99Z' });
     await expectAccessible(page);
     await screenshot(page, 'user-data');
     const field = page.getByLabel('Allowed addresses').and(page.locator('input'));
     await field.focus();
-    const buttons = page.getByRole('button', { name: 'Save changes' }).locator('..');
+    const buttons = page.getByRole('button', { name: 'Save' }).locator('..');
     const [top, bar] = [await field.boundingBox(), await buttons.boundingBox()];
     expect((top?.y ?? 0) + (top?.height ?? 0)).toBeLessThan(bar?.y ?? 0);
-    await click(page, 'Save changes');
-    const dialog = dialogOf(page, 'Someone else changed this user');
+    await click(page, 'Save');
+    const dialog = dialogOf(page, 'Someone else saved changes meanwhile');
     await sees(dialog, '2026-99-99T99:99:99Z');
     const titles = dialog.getByRole('radiogroup', { name: 'Job title' });
     await titles.getByRole('radio', { name: /^Saved version/ }).click();
@@ -151,13 +158,44 @@ describe('users in the console', () => {
     expect([saved.last_name, attributes]).toEqual(['2026-99-99T99:99:99Z', {}]);
     await tab(page, 'Roles');
     await page.getByRole('checkbox', { name: 'carrier_user', exact: true }).check();
-    await click(page, 'Save changes');
+    await click(page, 'Save');
     await tab(page, 'History');
     await sees(page.getByRole('tabpanel', { name: 'History' }), 'Augusta', 'carrier_user', expectAccessible);
     await tab(page, 'Data');
     await switchToGerman(page);
-    await submit(page, { Zeitzone: 'Mars/Olympus' }, 'Änderungen speichern');
+    await submit(page, { Zeitzone: 'Mars/Olympus' }, 'Speichern');
     await sees(page, 'muss eine Zeitzone wie Europe/Vienna sein');
+  });
+
+  it('keeps the form during a failover, and saves once although a response is lost (F12)', async () => {
+    const { user_id } = await subject.service.createUser({ first_name: 'Ada' });
+    const { version } = await subject.userOf(user_id);
+    const page = await subject.login(undefined, `/users/${user_id}?tab=data`);
+    const sent: (string | undefined)[] = [];
+    let [isDown, isLost] = [true, false];
+    await page.route(`**/user/${user_id}`, async (route) => {
+      if (route.request().method() !== 'PATCH') return route.continue();
+      sent.push(route.request().headers()['if-match']);
+      if (isDown) return route.fulfill({ status: 503, headers: { 'retry-after': '1' } });
+      const response = await route.fetch();
+      if (isLost) return route.fulfill({ response });
+      isLost = true;
+      return route.abort();
+    });
+    await fill(page, { 'First name': 'Augusta', Attributes: '{"tier": ' });
+    await click(page, 'Save', page.locator('textarea[aria-invalid=true]:focus'));
+    expect(sent).toEqual([]);
+    await submit(page, { Attributes: '{"tier": "gold"}' }, 'Save', 'The service does not respond at the moment.');
+    await expectAccessible(page);
+    await click(page, 'Stop waiting', page.getByRole('alert'));
+    await fill(page, { Department: 'Dispatch' });
+    await click(page, 'Save', 'The service does not respond at the moment.');
+    isDown = false;
+    await sees(page, 'The changes are saved.');
+    expect(new Set(sent)).toEqual(new Set([`"${version}"`]));
+    const saved = { first_name: 'Augusta', department: 'Dispatch', attributes: { tier: 'gold' }, version: version + 1 };
+    expect(await subject.userOf(user_id)).toMatchObject(saved);
+    expect(await page.getByRole('button', { name: 'Save' }).count()).toBe(0);
   });
 
   it('returns to the page of the list, and asks before it discards unsaved changes', async () => {
@@ -166,6 +204,7 @@ describe('users in the console', () => {
     const last = page.getByRole('link', { name: 'pages-9', exact: true });
     await click(page, 'Next');
     await last.click();
+    await click(page, 'Edit');
     await fill(page, { 'First name': 'Ada' });
     await tab(page, 'Roles');
     await page.goBack();
@@ -222,6 +261,34 @@ describe('users in the console', () => {
     expect(await subject.service.rows('select user_id from users where user_id = $1', [user_id])).toEqual([]);
   });
 
+  it('opens a user with a summary whose parties are links, and unlocks with two clicks', async () => {
+    const carrier = { carrier_id: 'navy', roles: ['carrier_user', 'carrier_administrator'] };
+    const user = await subject.service.createUser({ ...carrier, attributes: { tier: 'gold' } });
+    await loginFrom(subject.service, user.name, 'phone', '192.0.2.7');
+    await Authenticator.enrol((text, values) => subject.service.rows(text, values), user.user_id);
+    await patch(user.user_id, { email: `new-${user.name}@example.com` });
+    for (let failure = 0; failure < 2; failure++)
+      await subject.service.post('/auth/login', { body: { login: user.name, password: 'not the right password' } });
+    const page = await subject.login(undefined, `/users?q=${user.name}`);
+    await follow(page, user.name, headingOf(page, user.name));
+    await click(page, 'Unlock', `${user.name} is unlocked.`);
+    await page.getByRole('button', { name: 'Unlock' }).waitFor({ state: 'hidden' });
+    const overview = page.getByRole('tabpanel', { name: 'Overview' });
+    await sees(overview, 'Safari 18 on iOS 18', 'last used just now', 'Authenticator app');
+    await sees(overview, `new-${user.name}@example.com is not confirmed yet`, '"tier": "gold"', expectAccessible);
+    await screenshot(page, 'user');
+    const paths = await overview
+      .getByRole('link')
+      .evaluateAll((links) => links.map((link) => link.getAttribute('href')?.replace('/console', '')));
+    const ofUser = (tab: string) => `/users/${user.user_id}?tab=${tab}`;
+    expect(paths).toEqual([
+      ...['/audit?ip=192.0.2.7', ofUser('sessions'), ofUser('factors'), ofUser('roles')],
+      ...['/roles/carrier_administrator', '/roles/carrier_user', `/audit?actor_id=${user.user_id}`],
+      ...['/users?carrier_id=navy', `/users/${subject.service.admin.user_id}`],
+    ]);
+    await follow(overview, 'Actions by this user', 'Login succeeded');
+  });
+
   it('ends one session and all, and resets lost second factors', async () => {
     const user = await subject.service.createUser();
     for (const device of ['desktop', 'phone'] as const)
@@ -239,7 +306,7 @@ describe('users in the console', () => {
     await confirm(page, 'Reset', 'No second factor');
   });
 
-  it('secures an account from the user menu, with the choice of factors and API keys (R40)', async () => {
+  it('secures an account with three clicks, with the choice of factors and API keys (R40)', async () => {
     const { service } = subject;
     const lists = async (token: string) => (await service.get('/user/list?count=none', { token })).status;
     await service.rows(`insert into roles (name, user_types, permissions)
@@ -249,7 +316,7 @@ describe('users in the console', () => {
     await service.patch(`/auth/factor/${strange.factor_id}`, { token: user.token, body: { name: 'Strange phone' } });
     const { key } = await createKey(service, ['user:read'], { name: 'billing' }, user);
     const page = await subject.login(undefined, `/users/${user.user_id}`);
-    await choose(page, `Actions for ${user.name}`, 'Secure account');
+    await click(page, 'Secure account');
     const dialog = dialogOf(page, 'Secure the account?');
     await dialog.getByRole('checkbox', { name: /Remove Strange phone/ }).check();
     await sees(dialog, 'billing');

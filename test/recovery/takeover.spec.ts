@@ -220,7 +220,7 @@ describe('attempts to keep or take over a login', () => {
       },
     );
 
-    it('restores the address, and removes the API keys and factors that a thief added or rotated (R30, R26)', async () => {
+    it('restores the address, and removes API keys and factors that a thief added or rotated (R30, R26)', async () => {
       user = await service.loginAs({ user_type: 'system', roles: ['administrator'] });
       const before = await createKey(service, ['user:read'], { name: 'older' }, user);
       const createWebhook = () =>

@@ -1,4 +1,5 @@
 import type { ComponentType } from 'react';
+import { operationPermissions } from './operations/permissions';
 
 /** A page of the console, or the pages of a feature. */
 export interface Page {
@@ -9,9 +10,6 @@ export interface Page {
   /** Loads the code of the page. */
   load: () => Promise<ComponentType>;
 }
-
-/** Permissions to request operations. */
-export const operationPermissions = ['user:update', 'user:delete', 'user:import'] as const;
 
 /** All pages inside the frame. Their code is loaded when the user first opens them. */
 export const pages: readonly Page[] = [

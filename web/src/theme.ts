@@ -99,7 +99,7 @@ const theme = createTheme({
     xl: '0 12px 40px rgb(10 30 35 / 18%)',
   },
   components: {
-    Button: { defaultProps: { size: 'sm' }, styles: { root: { fontWeight: 500 } } },
+    Button: { defaultProps: { size: 'sm' } },
     // Uppercase badges would draw more attention than the names beside them.
     Badge: { defaultProps: { tt: 'none', fw: 500, radius: 'xs' } },
     Paper: { defaultProps: { radius: 'md' } },

@@ -1,62 +1,57 @@
-import { Alert, Anchor, Button, Group, Select, SimpleGrid, Stack, TextInput } from '@mantine/core';
-import { notifications } from '@mantine/notifications';
+import { Anchor, Select, SimpleGrid, Stack, TextInput } from '@mantine/core';
 import type { ReactNode } from 'react';
+import { queryClient } from '../api/query-client';
+import { changed } from '../api/stale';
+import { DraftForm } from '../components/drafts/draft-form';
+import { type Draft, useDraft } from '../components/drafts/use-draft';
 import { Section } from '../components/page';
-import { ProblemAlert } from '../components/problem-alert';
+import { meQuery } from '../session/data';
+import { type Me, useMe } from '../session/use-me';
 import { type Language, useLanguage, useTexts } from '../texts/language';
 import { type FieldDefinition, fieldLabels, type PersonField, personFields, userFields } from '../users/fields';
+import { useValueText } from '../users/use-value-text';
+import { changeUser } from '../users/user';
 import { useAccountTexts } from './use-account-texts';
-import { type ProfileEditor, useProfile } from './use-profile';
 
 /** Edits what users change for themselves: the texts about the person. */
 export function ProfileSection(): ReactNode {
-  const all = useAccountTexts();
-  const texts = all.profile;
-  const profile = useProfile();
-  const save = async () => {
-    if (await profile.save()) notifications.show({ message: all.saved });
-  };
+  const { profile: texts } = useAccountTexts();
+  const { user } = useMe();
+  const names = useTexts(fieldLabels);
+  const textOf = useValueText();
+  const draft = useDraft({
+    record: user,
+    valuesOf,
+    read: () => queryClient.fetchQuery({ ...meQuery(), staleTime: 0 }),
+    save: async ({ base, values, changed: fields }) => {
+      const body = Object.fromEntries(fields.map((field) => [field, values[field].trim() || null]));
+      return { ...base, ...(await changeUser(base, body)) };
+    },
+    onSaved: () => changed('me'),
+  });
   return (
-    <Section title={texts.title} description={texts.description}>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void save();
-        }}
-      >
-        <Stack gap="md">
-          {profile.isStale ? (
-            <Alert role="alert" color="yellow">
-              {texts.stale}
-            </Alert>
-          ) : (
-            <ProblemAlert error={profile.form.problem} />
-          )}
-          <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="md">
-            {personFields.map((field) => {
-              const Line = lines[field] ?? TextLine;
-              return <Line key={field} field={field} profile={profile} />;
-            })}
-          </SimpleGrid>
-          <Group justify="flex-end">
-            {profile.isChanged && (
-              <Button variant="subtle" color="gray" onClick={profile.discard}>
-                {texts.discard}
-              </Button>
-            )}
-            <Button type="submit" loading={profile.form.isSending} disabled={!profile.isChanged}>
-              {texts.save}
-            </Button>
-          </Group>
-        </Stack>
-      </form>
-    </Section>
+    <DraftForm draft={draft} names={names} textOf={textOf}>
+      <Section title={texts.title} description={texts.description}>
+        <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="md">
+          {personFields.map((field) => {
+            const Line = lines[field] ?? TextLine;
+            return <Line key={field} field={field} draft={draft} />;
+          })}
+        </SimpleGrid>
+      </Section>
+    </DraftForm>
   );
+}
+
+type Profile = Record<PersonField, string>;
+
+function valuesOf(user: Me['user']): Profile {
+  return Object.fromEntries(personFields.map((field) => [field, user[field] ?? ''])) as Profile;
 }
 
 interface LineProps {
   field: PersonField;
-  profile: ProfileEditor;
+  draft: Draft<Profile>;
 }
 
 const lines: Partial<Record<PersonField, (props: LineProps) => ReactNode>> = {
@@ -64,19 +59,19 @@ const lines: Partial<Record<PersonField, (props: LineProps) => ReactNode>> = {
   timezone: ZoneSelect,
 };
 
-function TextLine({ field, profile }: LineProps): ReactNode {
+function TextLine({ field, draft }: LineProps): ReactNode {
   const texts = useAccountTexts().profile;
   const language = useLanguage();
   const { person, hint, [language]: label }: FieldDefinition = userFields[field];
-  const error = profile.form.errorOf(field);
+  const error = draft.form.errorOf(field);
   return (
     <TextInput
       {...person}
       label={label}
       description={hint?.[language]}
       inputWrapperOrder={['label', 'input', 'description', 'error']}
-      value={profile.valueOf(field)}
-      onChange={(event) => profile.change(field, event.currentTarget.value)}
+      value={draft.values[field]}
+      onChange={(event) => draft.set({ [field]: event.currentTarget.value })}
       error={field === 'phone' && error !== undefined ? texts.phoneError : error}
     />
   );
@@ -91,18 +86,18 @@ function localesOf(current: string, language: Language): { value: string; label:
   }));
 }
 
-function LocaleSelect({ profile }: LineProps): ReactNode {
+function LocaleSelect({ draft }: LineProps): ReactNode {
   const texts = useAccountTexts().profile;
   const language = useLanguage();
-  const value = profile.valueOf('locale');
+  const value = draft.values.locale;
   return (
     <Select
       label={texts.locale}
       data={localesOf(value, language)}
       value={value === '' ? null : value}
-      onChange={(next) => profile.change('locale', next ?? '')}
+      onChange={(next) => draft.set({ locale: next ?? '' })}
       placeholder={texts.notSet}
-      error={profile.form.errorOf('locale')}
+      error={draft.form.errorOf('locale')}
       checkIconPosition="right"
     />
   );
@@ -110,10 +105,10 @@ function LocaleSelect({ profile }: LineProps): ReactNode {
 
 const deviceZone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
-function ZoneSelect({ profile }: LineProps): ReactNode {
+function ZoneSelect({ draft }: LineProps): ReactNode {
   const texts = useAccountTexts().profile;
   const labels = useTexts(fieldLabels);
-  const value = profile.valueOf('timezone');
+  const value = draft.values.timezone;
   const zones = new Set([...Intl.supportedValuesOf('timeZone'), 'UTC', deviceZone, ...(value === '' ? [] : [value])]);
   return (
     <Stack gap={4}>
@@ -121,9 +116,9 @@ function ZoneSelect({ profile }: LineProps): ReactNode {
         label={labels.timezone}
         data={[...zones]}
         value={value === '' ? null : value}
-        onChange={(next) => profile.change('timezone', next ?? '')}
+        onChange={(next) => draft.set({ timezone: next ?? '' })}
         placeholder={texts.notSet}
-        error={profile.form.errorOf('timezone')}
+        error={draft.form.errorOf('timezone')}
         searchable
         limit={50}
         checkIconPosition="right"
@@ -134,7 +129,7 @@ function ZoneSelect({ profile }: LineProps): ReactNode {
           type="button"
           size="xs"
           ta="start"
-          onClick={() => profile.change('timezone', deviceZone)}
+          onClick={() => draft.set({ timezone: deviceZone })}
         >
           {texts.useZone(deviceZone)}
         </Anchor>

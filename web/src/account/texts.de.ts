@@ -3,7 +3,6 @@ import type { accountTexts as en } from './texts.en';
 /** Texte der eigenen Seiten des Benutzers. */
 export const accountTexts: typeof en = {
   title: 'Mein Konto',
-  saved: 'Ihr Profil ist gespeichert.',
   facts: {
     name: 'Benutzername',
     carrier: 'Carrier',
@@ -18,11 +17,6 @@ export const accountTexts: typeof en = {
     locale: 'Sprache der E-Mails',
     notSet: 'Nicht festgelegt',
     useZone: (zone) => `${zone} verwenden, die Zone dieses Geräts`,
-    save: 'Speichern',
-    discard: 'Änderungen verwerfen',
-    stale:
-      'Ihr Profil wurde an anderer Stelle geändert. Ihre Eingaben sind noch da: ' +
-      'Prüfen Sie sie, und speichern Sie erneut.',
   },
   login: {
     title: 'Anmeldung',

@@ -1,7 +1,6 @@
 /** Texts of the user's own pages. */
 export const accountTexts = {
   title: 'My account',
-  saved: 'Your profile is saved.',
   facts: {
     name: 'User name',
     carrier: 'Carrier',
@@ -16,9 +15,6 @@ export const accountTexts = {
     locale: 'Language of e-mails',
     notSet: 'Not set',
     useZone: (zone: string) => `Use ${zone}, the zone of this device`,
-    save: 'Save',
-    discard: 'Discard changes',
-    stale: 'Your profile was changed elsewhere. Your input is still here: check it, and save again.',
   },
   login: {
     title: 'Login',

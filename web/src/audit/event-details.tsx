@@ -5,7 +5,7 @@ import { AddressLink } from '../components/address-link';
 import { BlockAddressButton } from '../attacks/block-button';
 import { CopyIcon } from '../components/copy-button';
 import { Facts } from '../components/facts';
-import { operationPermissions } from '../pages';
+import { operationPermissions } from '../operations/permissions';
 import { useMe } from '../session/use-me';
 import { useFormats } from '../texts/formats';
 import { useShellTexts } from '../texts/use-shell-texts';

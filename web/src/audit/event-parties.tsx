@@ -2,7 +2,7 @@ import { Anchor, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
 import { CutText } from '../components/lists/cut-text';
-import { operationPermissions } from '../pages';
+import { operationPermissions } from '../operations/permissions';
 import { own } from '../own';
 import { rolePath } from '../roles/role-links';
 import { useMe } from '../session/use-me';

@@ -4,10 +4,12 @@ import type { ReactNode } from 'react';
 import { ConfirmDialog } from '../components/confirm-dialog';
 import { type Figure, Figures } from '../components/facts';
 import { Section } from '../components/page';
+import { durationText } from '../components/time-text';
 import { SkippedUsers } from '../operations/skipped-users';
 import { useLanguage, useTexts } from '../texts/language';
 import { BulkQuestion } from './bulk-question';
 import type { BulkRequest, Preview } from './bulk-requests';
+import { actionOf } from './change';
 import { SampleUsers } from './sample-users';
 import { bulkTexts as de } from './texts.de';
 import { bulkTexts as en } from './texts.en';
@@ -25,13 +27,13 @@ export function BulkPreview({ preview, request, isRenewed, onConfirm }: BulkPrev
   const texts = useTexts({ en, de });
   const language = useLanguage();
   const [isOpen, dialog] = useDisclosure();
-  const kind = request.change === null ? 'delete' : 'change';
-  const { matched, would_change, unchanged, skipped_count, sample } = preview;
+  const kind = actionOf(request);
+  const { matched, would_change, unchanged, skipped_count, sample, mails, mails_seconds } = preview;
   const count = would_change.toLocaleString(language);
   const figures: Figure[] = [
     { label: texts.figures.matched, value: matched },
-    { label: kind === 'delete' ? texts.figures.would_delete : texts.figures.would_change, value: would_change },
-    ...(kind === 'change' ? [{ label: texts.figures.unchanged, value: unchanged }] : []),
+    { label: texts.would[kind], value: would_change },
+    ...(kind === 'change' || kind === 'disable' ? [{ label: texts.figures.unchanged, value: unchanged }] : []),
     { label: texts.figures.skipped, value: skipped_count, needsAttention: true },
     ...(request.change?.secure === true
       ? (['with_factors', 'with_keys'] as const).map((name) => ({
@@ -50,6 +52,9 @@ export function BulkPreview({ preview, request, isRenewed, onConfirm }: BulkPrev
           </Alert>
         )}
         <Figures figures={figures} />
+        {mails > 0 && (
+          <Text size="sm">{texts.mails(mails.toLocaleString(language), durationText(mails_seconds, language))}</Text>
+        )}
         {would_change > 0 && (
           <Group>
             <Button onClick={dialog.open} color={kind === 'delete' ? 'red.9' : undefined}>

@@ -2,7 +2,7 @@ import { Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useTexts } from '../texts/language';
 import type { BulkRequest } from './bulk-requests';
-import { logoutsOf } from './change';
+import { isFinal, logoutsOf } from './change';
 import { ChangeSummary } from './change-summary';
 import { SelectionSummary } from './selection-summary';
 import { bulkTexts as de } from './texts.de';
@@ -21,7 +21,7 @@ export function BulkQuestion({ request: { filters, change } }: { request: BulkRe
         </Text>
       ))}
       <Text size="sm">
-        {change?.secure === true ? texts.confirmSecureText : texts.confirmText}{' '}
+        {isFinal(change) ? texts.confirmFinalText : texts.confirmText}{' '}
         {change?.reset_second_factors === true && texts.confirmResetText}
       </Text>
     </Stack>

@@ -1,8 +1,8 @@
-import { Button, Group, SegmentedControl, Stack, Text } from '@mantine/core';
-import { useQueryClient } from '@tanstack/react-query';
+import { Button, Group, Radio, Stack, Text } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { useNavigate, useSearchParams } from 'react-router';
 import { isProblem } from '../api/problems';
+import { changed } from '../api/stale';
 import { FilterBuilder } from '../components/filter/filter-builder';
 import { useListParams } from '../components/lists/use-list-params';
 import { BackLink, PageHeader, Section } from '../components/page';
@@ -13,12 +13,10 @@ import { useLanguage, useTexts } from '../texts/language';
 import { userFilters, useUserFilterNames } from '../users/use-user-filter';
 import { BulkPreview } from './bulk-preview';
 import { type BulkRequest, confirmBulk, type Preview, previewBulk } from './bulk-requests';
-import { type Change, changeFields } from './change';
+import { type BulkAction, type Change, changeFields, isComplete, readyChanges } from './change';
 import { ChangeEditor } from './change-editor';
 import { bulkTexts as de } from './texts.de';
 import { bulkTexts as en } from './texts.en';
-
-type Mode = 'change' | 'delete';
 
 /** A preview with the request that it belongs to. */
 interface Previewed {
@@ -33,29 +31,40 @@ export function BulkPage(): ReactNode {
   const language = useLanguage();
   const { can } = useMe();
   const navigate = useNavigate();
-  const queryClient = useQueryClient();
-  const modes = (['change', 'delete'] as const).filter((one) => can(one === 'change' ? 'user:update' : 'user:delete'));
+  const modes = (['change', 'disable', 'invite', 'delete'] as const).filter((one) =>
+    can(one === 'delete' ? 'user:delete' : 'user:update'),
+  );
   const filterNames = useUserFilterNames();
   const params = useListParams<object>(userFilters);
-  const [mode, setMode] = useState<Mode>(modes[0] ?? 'change');
+  const [mode, setMode] = useState<BulkAction>(modes[0] ?? 'change');
   const [change, setChange] = useState<Change>({});
   const [previewed, setPreviewed] = useState<Previewed | null>(null);
   const form = useProblemForm(Object.keys(changeFields));
   const [search] = useSearchParams();
   const filters = filtersOf(search);
-  const request: BulkRequest = { filters, change: mode === 'delete' ? null : change };
+  const requestOf = (action: BulkAction): BulkRequest => ({
+    filters,
+    change: action === 'change' ? change : readyChanges[action],
+  });
+  const request = requestOf(mode);
   // Hide the preview of another request: it must not be confirmed.
   const current = JSON.stringify(previewed?.request) === JSON.stringify(request) ? previewed : null;
-  const preview = (isRenewed = false) =>
-    form.submit(async () => setPreviewed({ request, preview: await previewBulk(request), isRenewed }));
+  const preview = (wanted: BulkRequest, isRenewed = false) =>
+    form.submit(async () => setPreviewed({ request: wanted, preview: await previewBulk(wanted), isRenewed }));
+  const choose = (action: BulkAction) => {
+    setMode(action);
+    form.clear();
+    // The other actions need no input.
+    if (action !== 'change') void preview(requestOf(action));
+  };
   const confirm = async ({ preview: confirmed }: Previewed) => {
     try {
       const operation_id = await confirmBulk(request, confirmed);
-      void queryClient.invalidateQueries({ queryKey: ['operations', 'list'] });
+      void changed('operations');
       await navigate(`/operations/${operation_id}`);
     } catch (error) {
       if (!isProblem(error, 'bulk.set_changed')) throw error;
-      await preview(true);
+      await preview(request, true);
     }
   };
   const selectedCount = filters['user_id_in']?.split(',').length;
@@ -75,7 +84,7 @@ export function BulkPage(): ReactNode {
           </Text>
           {selectedCount === undefined && (
             <Group gap="xs">
-              <FilterBuilder fields={userFilters} names={filterNames} params={params} />
+              <FilterBuilder fields={userFilters} names={filterNames} params={params} isExact />
             </Group>
           )}
           {selectedCount === undefined && !isFiltered && (
@@ -87,27 +96,26 @@ export function BulkPage(): ReactNode {
         <Section title={texts.what}>
           <Stack gap="md" align="stretch">
             {modes.length > 1 && (
-              <Group>
-                <SegmentedControl
-                  value={mode}
-                  onChange={(value) => setMode(value)}
-                  aria-label={texts.what}
-                  data={modes.map((one) => ({ value: one, label: texts.modes[one] }))}
-                />
-              </Group>
+              <Radio.Group value={mode} onChange={(value) => choose(value)} aria-label={texts.what}>
+                <Group gap="lg">
+                  {modes.map((one) => (
+                    <Radio key={one} value={one} label={texts.modes[one]} />
+                  ))}
+                </Group>
+              </Radio.Group>
             )}
-            {mode === 'delete' ? (
-              <Text size="sm">{texts.deleteHint}</Text>
-            ) : (
+            {mode === 'change' ? (
               <ChangeEditor change={change} onChange={setChange} form={form} />
+            ) : (
+              <Text size="sm">{texts.hints[mode]}</Text>
             )}
             <ProblemAlert error={form.problem} />
             <Group>
               <Button
                 variant={current === null ? 'filled' : 'default'}
                 loading={form.isSending}
-                disabled={mode === 'change' && Object.keys(change).length === 0}
-                onClick={() => void preview()}
+                disabled={mode === 'change' && !isComplete(change)}
+                onClick={() => void preview(request)}
               >
                 {current === null ? texts.preview : texts.previewAgain}
               </Button>

@@ -6,7 +6,7 @@ import { useTexts } from '../texts/language';
 import { useShellTexts } from '../texts/use-shell-texts';
 import { usersTexts as usersDe } from '../users/texts.de';
 import { usersTexts as usersEn } from '../users/texts.en';
-import { isObject } from '../users/details/user-values';
+import { isObject } from '../own';
 import { type Change, type ChangeField, changeFields } from './change';
 import { bulkTexts as de } from './texts.de';
 import { bulkTexts as en } from './texts.en';
@@ -34,10 +34,10 @@ export function ChangeInput({ field, value, onChange, error }: ChangeInputProps)
           {...common}
           value={text}
           onChange={(event) => onChange(event.currentTarget.value)}
-          data={(['disabled', 'active', 'invited'] as const).map((one) => ({
-            value: one,
-            label: status[one],
-          }))}
+          data={[
+            { value: '', label: '–', disabled: true },
+            ...(['disabled', 'active', 'invited'] as const).map((one) => ({ value: one, label: status[one] })),
+          ]}
         />
       );
     case 'boolean':
@@ -97,13 +97,14 @@ export function ChangeInput({ field, value, onChange, error }: ChangeInputProps)
       return <AttributesInput {...common} onChange={onChange} />;
     case 'reset':
     case 'secure':
+    case 'invite':
       return (
         <div>
           <Text size="sm" fw={600}>
             {common.label}
           </Text>
           <Text size="sm" c="dimmed">
-            {field === 'secure' ? texts.secure : texts.resetFactors}
+            {field === 'secure' ? texts.secure : field === 'invite' ? texts.invite : texts.resetFactors}
           </Text>
         </div>
       );

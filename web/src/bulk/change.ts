@@ -9,7 +9,7 @@ export type ChangeField = keyof Change;
 
 /** The kind of input for a field. */
 export type ChangeKind =
-  'status' | 'roles' | 'text' | 'list' | 'scope' | 'boolean' | 'time' | 'json' | 'reset' | 'secure';
+  'status' | 'roles' | 'text' | 'list' | 'scope' | 'boolean' | 'time' | 'json' | 'reset' | 'secure' | 'invite';
 
 const texts = Object.fromEntries(fieldsWith('bulk').map((field) => [field, 'text']));
 
@@ -23,16 +23,17 @@ export const changeFields: Record<ChangeField, ChangeKind> = {
   second_factor_required_from: 'time',
   reset_second_factors: 'reset',
   secure: 'secure',
+  invite: 'invite',
   allowed_ips: 'list',
   carrier_scope: 'scope',
   ...(texts as Record<FieldWith<'bulk'>, 'text'>),
   attributes: 'json',
 };
 
-/** Returns the initial value of a field. */
+/** Returns the initial value of a field. A status must be chosen. */
 export function initialValue(field: ChangeField): Change[ChangeField] {
   const initial: Record<ChangeKind, Change[ChangeField]> = {
-    status: 'disabled',
+    status: undefined,
     roles: [],
     text: null,
     list: [],
@@ -42,14 +43,26 @@ export function initialValue(field: ChangeField): Change[ChangeField] {
     json: {},
     reset: true,
     secure: true,
+    invite: true,
   };
   return initial[changeFields[field]];
 }
 
 /** Returns the fields that cannot be combined with the fields of a change. */
 export function excludedFields(change: Change): ChangeField[] {
-  if (change.secure !== undefined) return Object.keys(changeFields) as ChangeField[];
-  return [...excludedRoles(change), ...(Object.keys(change).length > 0 ? (['secure'] as const) : [])];
+  if (change.secure !== undefined || change.invite !== undefined) return Object.keys(changeFields) as ChangeField[];
+  return [...excludedRoles(change), ...(Object.keys(change).length > 0 ? (['secure', 'invite'] as const) : [])];
+}
+
+/** Returns whether a change has fields, and a value for each of them. */
+export function isComplete(change: Change): boolean {
+  const values = Object.values(change);
+  return values.length > 0 && values.every((value) => value !== undefined);
+}
+
+/** Returns whether a change cannot be undone, not even in part. */
+export function isFinal(change: Change | null): boolean {
+  return change?.secure === true || change?.invite === true;
 }
 
 function excludedRoles(change: Change): ChangeField[] {
@@ -68,4 +81,17 @@ export function logoutsOf(change: Change | null): ('all' | 'secured' | 'factors'
     ...(change.reset_second_factors === true ? (['factors'] as const) : []),
     ...((change.allowed_ips ?? []).length > 0 ? (['addresses'] as const) : []),
   ];
+}
+
+/** What a bulk change does, for the texts that name it. */
+export type BulkAction = 'change' | 'disable' | 'invite' | 'delete';
+
+/** The changes of the actions that need no input. `null` = delete. */
+export const readyChanges = { disable: { status: 'disabled' }, invite: { invite: true }, delete: null } as const;
+
+/** Returns the action of a request. */
+export function actionOf({ change }: { change: Change | null }): BulkAction {
+  if (change === null) return 'delete';
+  if (change.invite === true) return 'invite';
+  return change.status === 'disabled' && Object.keys(change).length === 1 ? 'disable' : 'change';
 }

@@ -71,7 +71,7 @@ function differencesOf(user: User, change: Change): Difference[] {
   const { roles: before_roles } = user;
   const { roles_add, roles_remove, attributes, reset_second_factors, ...plain } = change;
   const differences: Difference[] = Object.entries(plain)
-    .filter(([field]) => field !== 'secure')
+    .filter(([field]) => field !== 'secure' && field !== 'invite')
     .map(([field, after]) => ({
       field,
       before: user[field as keyof User],

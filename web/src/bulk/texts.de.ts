@@ -14,10 +14,18 @@ export const bulkTexts: typeof en = {
   selected: (count) => `${users(count)}, in der Liste ausgewählt`,
   matching: 'Alle Benutzer, die diese Bedingungen erfüllen',
   what: 'Aktion',
-  modes: { change: 'Felder ändern', delete: 'Löschen' },
-  deleteHint:
-    'Die Benutzer werden abgemeldet und können sich nicht mehr anmelden. ' +
-    'Das lässt sich 30 Tage lang rückgängig machen.',
+  modes: { change: 'Felder ändern', disable: 'Deaktivieren', invite: 'Einladungen senden', delete: 'Löschen' },
+  hints: {
+    disable:
+      'Die Benutzer werden abgemeldet und können sich nicht anmelden, bis Sie sie wieder aktivieren. ' +
+      'Das lässt sich 30 Tage lang rückgängig machen.',
+    invite:
+      'Benutzer, die ihre Einladung noch nicht angenommen haben, erhalten einen neuen Link. Ihr älterer Link wird ' +
+      'ungültig. Alle anderen werden übersprungen.',
+    delete:
+      'Die Benutzer werden abgemeldet und können sich nicht mehr anmelden. ' +
+      'Das lässt sich 30 Tage lang rückgängig machen.',
+  },
   addChange: 'Feld hinzufügen',
   removeChange: (field) => `${field} nicht ändern`,
   clears: 'Leer lassen, um den Wert zu löschen.',
@@ -31,6 +39,9 @@ export const bulkTexts: typeof en = {
     'Für Konten, deren Passwörter jemand anders kennen könnte. Passwörter und Links werden ungültig, und die ' +
     'Benutzer erhalten einen Link, um ein neues Passwort zu wählen. Zweite Faktoren und API-Schlüssel bleiben ' +
     'erhalten. Das lässt sich nicht rückgängig machen.',
+  invite:
+    'Benutzer, die ihre Einladung noch nicht angenommen haben, erhalten einen neuen Link. Ihr älterer Link wird ' +
+    'ungültig. Das lässt sich nicht rückgängig machen.',
   preview: 'Vorschau',
   previewAgain: 'Neue Vorschau',
   changed:
@@ -39,19 +50,35 @@ export const bulkTexts: typeof en = {
   result: 'Vorschau',
   figures: {
     matched: 'Treffer',
-    would_change: 'Werden geändert',
-    would_delete: 'Werden gelöscht',
     unchanged: 'Haben die Werte bereits',
     skipped: 'Werden übersprungen',
     with_factors: 'Behalten zweite Faktoren',
     with_keys: 'Behalten API-Schlüssel',
   },
+  would: {
+    change: 'Werden geändert',
+    disable: 'Werden deaktiviert',
+    invite: 'Werden eingeladen',
+    delete: 'Werden gelöscht',
+  },
+  mails: (count, duration) =>
+    count === '1' ? 'Eine E-Mail wird gesendet.' : `${count} E-Mails werden gesendet. Das dauert etwa ${duration}.`,
   nothing: 'Es würde sich kein Benutzer ändern.',
   sample: (shown, total) => `Auszug: ${shown} von ${total}`,
   skipped: 'Wer übersprungen wird, und warum',
-  submit: { change: (count) => `${users(count)} ändern …`, delete: (count) => `${users(count)} löschen …` },
-  confirmTitle: { change: (count) => `${users(count)} ändern?`, delete: (count) => `${users(count)} löschen?` },
-  confirmLabel: { change: 'Ändern', delete: 'Löschen' },
+  submit: {
+    change: (count) => `${users(count)} ändern …`,
+    disable: (count) => `${users(count)} deaktivieren …`,
+    invite: (count) => `${users(count)} einladen …`,
+    delete: (count) => `${users(count)} löschen …`,
+  },
+  confirmTitle: {
+    change: (count) => `${users(count)} ändern?`,
+    disable: (count) => `${users(count)} deaktivieren?`,
+    invite: (count) => `Einladungen an ${users(count)} senden?`,
+    delete: (count) => `${users(count)} löschen?`,
+  },
+  confirmLabel: { change: 'Ändern', disable: 'Deaktivieren', invite: 'Einladen', delete: 'Löschen' },
   logouts: {
     all: 'Die Benutzer werden abgemeldet und können sich nicht mehr anmelden.',
     secured: 'Die Benutzer werden abgemeldet und können sich mit ihren alten Passwörtern nicht mehr anmelden.',
@@ -59,7 +86,7 @@ export const bulkTexts: typeof en = {
     addresses: 'Sitzungen von anderen Adressen enden.',
   },
   confirmText: 'Sie können das 30 Tage lang in der Liste der Vorgänge rückgängig machen.',
-  confirmSecureText: 'Das lässt sich nicht rückgängig machen.',
+  confirmFinalText: 'Das lässt sich nicht rückgängig machen.',
   confirmResetText: 'Entfernte zweite Faktoren werden dabei nicht wiederhergestellt.',
   columns: { name: 'Name', email: 'E-Mail-Adresse', change: 'Änderung' },
   arrow: 'wird',
@@ -70,6 +97,7 @@ export const bulkTexts: typeof en = {
     carrier_scope: 'Beschränkt auf Carrier',
     reset_second_factors: 'Zweite Faktoren zurücksetzen',
     secure: 'Konten sichern',
+    invite: 'Einladungen senden',
   },
   replaceRoles: 'Alle Rollen ersetzen',
 };

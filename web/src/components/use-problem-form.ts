@@ -26,6 +26,7 @@ const conflictFields: Record<string, string> = {
   'user.name_taken': '/name',
   'user.email_taken': '/email',
   'role.name_taken': '/name',
+  'role.in_use': '/user_types',
 };
 
 /**

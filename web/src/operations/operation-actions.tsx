@@ -1,10 +1,11 @@
 import { Button, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { useQueryClient } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { useNavigate } from 'react-router';
 import { api, dataOf } from '../api/client';
+import { changed as reload } from '../api/stale';
 import { ConfirmDialog } from '../components/confirm-dialog';
+import { useMe } from '../session/use-me';
 import { useLanguage, useTexts } from '../texts/language';
 import { operationsTexts as de } from './texts.de';
 import { operationsTexts as en } from './texts.en';
@@ -12,18 +13,19 @@ import type { Operation } from './use-operation';
 
 /** Cancels a running operation, or undoes one that has ended. */
 export function OperationActions({ operation }: { operation: Operation }): ReactNode {
-  const { finished_at, undo_until, undone_by, changed } = operation;
+  const { can } = useMe();
+  const { kind, finished_at, undo_until, undone_by, changed } = operation;
   if (finished_at === null) return <CancelButton operation={operation} />;
+  if (kind === 'import' && !(can('user:import') && can('user:delete'))) return null;
   return undo_until !== null && undone_by === null && changed > 0 && <UndoButton operation={operation} />;
 }
 
 function CancelButton({ operation: { operation_id, kind } }: { operation: Operation }): ReactNode {
   const texts = useTexts({ en, de });
-  const queryClient = useQueryClient();
   const [isOpen, dialog] = useDisclosure();
   const cancel = async () => {
     await api.POST('/user/operation/{operation_id}/cancel', { params: { path: { operation_id } } });
-    await queryClient.invalidateQueries({ queryKey: ['operations'] });
+    await reload('operations');
   };
   return (
     <>
@@ -45,18 +47,18 @@ function CancelButton({ operation: { operation_id, kind } }: { operation: Operat
   );
 }
 
-function UndoButton({ operation: { operation_id, changed } }: { operation: Operation }): ReactNode {
+function UndoButton({ operation: { operation_id, kind, changed } }: { operation: Operation }): ReactNode {
   const texts = useTexts({ en, de });
   const language = useLanguage();
   const navigate = useNavigate();
-  const queryClient = useQueryClient();
   const [isOpen, dialog] = useDisclosure();
   const count = changed.toLocaleString(language);
+  const isImport = kind === 'import';
   const undo = async () => {
     const undoing = await dataOf(
       api.POST('/user/operation/{operation_id}/undo', { params: { path: { operation_id } } }),
     );
-    await queryClient.invalidateQueries({ queryKey: ['operations'] });
+    await reload('operations');
     await navigate(`/operations/${undoing.operation_id}`);
   };
   return (
@@ -68,10 +70,11 @@ function UndoButton({ operation: { operation_id, changed } }: { operation: Opera
         opened={isOpen}
         onClose={dialog.close}
         title={texts.undoTitle}
-        confirmLabel={texts.undoConfirm(count)}
+        confirmLabel={isImport ? texts.undoImportConfirm(count) : texts.undoConfirm(count)}
+        isDestructive={isImport}
         onConfirm={undo}
       >
-        <Text size="sm">{texts.undoText(count)}</Text>
+        <Text size="sm">{isImport ? texts.undoImportText(count) : texts.undoText(count)}</Text>
       </ConfirmDialog>
     </>
   );

@@ -8,6 +8,11 @@ import { operationsTexts as de } from './texts.de';
 import { operationsTexts as en } from './texts.en';
 import type { Operation } from './use-operation';
 
+/** Returns what an operation does to users: the undo of an import deletes them. */
+export function effectOf({ kind, request }: Pick<Operation, 'kind' | 'request'>): Operation['kind'] {
+  return kind === 'undo' && request['undoes'] === 'import' ? 'delete' : kind;
+}
+
 /** Counts that are shown unless they are 0. */
 const further = ['with_factors', 'with_keys', 'links_restored', 'links_expired'] as const;
 
@@ -19,7 +24,7 @@ export function OperationProgress({ operation }: { operation: Operation }): Reac
   const number = (value: number) => value.toLocaleString(language);
   const figures: Figure[] = [
     { label: kind === 'import' ? texts.figures.rows : texts.figures.matched, value: matched },
-    { label: texts.figures.changed[kind], value: operation.changed },
+    { label: texts.figures.changed[effectOf(operation)], value: operation.changed },
     { label: texts.figures.unchanged[kind === 'import' ? 'import' : 'other'], value: operation.unchanged },
     { label: texts.figures.skipped, value: operation.skipped_count, needsAttention: true },
     ...further

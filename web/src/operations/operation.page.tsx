@@ -11,7 +11,7 @@ import { useShellTexts } from '../texts/use-shell-texts';
 import { useUserNames } from '../users/use-user-names';
 import { OperationActions } from './operation-actions';
 import { OperationActor, useOperationTitle } from './operation-labels';
-import { OperationProgress } from './operation-progress';
+import { effectOf, OperationProgress } from './operation-progress';
 import { useReasonTexts } from './row-errors';
 import { SkippedRows } from './skipped-rows';
 import { SkippedUsers } from './skipped-users';
@@ -97,7 +97,7 @@ function RequestSummary({ operation }: { operation: Operation }): ReactNode {
   if (kind === 'undo')
     return (
       <Text size="sm">
-        {texts.undoOf}{' '}
+        {effectOf(operation) === 'delete' ? texts.undoOfImport : texts.undoOf}{' '}
         <Anchor component={Link} to={`/operations/${undo_of}`} size="sm">
           {texts.toOriginal}
         </Anchor>

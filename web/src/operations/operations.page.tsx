@@ -17,6 +17,7 @@ import { own } from '../own';
 import { useLanguage, useTexts } from '../texts/language';
 import { useUserNames } from '../users/use-user-names';
 import { OperationActor, OperationStatus, OperationTitle } from './operation-labels';
+import { effectOf } from './operation-progress';
 import { operationsTexts as de } from './texts.de';
 import { operationsTexts as en } from './texts.en';
 import type { Operation } from './use-operation';
@@ -118,12 +119,12 @@ function RequestLine({ operation: { kind, request } }: { operation: Operation })
 function OperationResult({ operation }: { operation: Operation }): ReactNode {
   const texts = useTexts({ en, de });
   const language = useLanguage();
-  const { kind, matched, processed, changed, skipped_count, finished_at, undone_by } = operation;
+  const { matched, processed, changed, skipped_count, finished_at, undone_by } = operation;
   const number = (value: number) => value.toLocaleString(language);
   if (finished_at === null)
     return <Progress value={matched === 0 ? 0 : (processed / matched) * 100} aria-label={texts.progress} miw={120} />;
   const parts = [
-    `${number(changed)} ${texts.result.changed[kind]}`,
+    `${number(changed)} ${texts.result.changed[effectOf(operation)]}`,
     ...(skipped_count > 0 ? [texts.result.skipped(number(skipped_count))] : []),
     ...(undone_by === null ? [] : [texts.result.undone]),
   ];

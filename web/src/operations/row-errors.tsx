@@ -1,15 +1,29 @@
 import { Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { ApiProblem, type FieldError } from '../api/problems';
+import { own } from '../own';
+import { useLanguage } from '../texts/language';
 import { useErrorTexts } from '../texts/use-error-texts';
 
-/** Shows the errors of a row of a file, each with its column. */
-export function RowErrors({ errors }: { errors: readonly FieldError[] }): ReactNode {
+interface RowErrorsProps {
+  errors: readonly FieldError[];
+  /** texts of the row by column */
+  cells?: Record<string, string> | null | undefined;
+}
+
+/** Maximum length of a rejected value that is shown, in characters. */
+const shownMax = 60;
+
+/** Shows the errors of a row of a file, each with its column and the rejected value. */
+export function RowErrors({ errors, cells }: RowErrorsProps): ReactNode {
+  const language = useLanguage();
   const { fieldReasonOf } = useReasonTexts();
   return (
     <Stack gap={2}>
       {errors.map((error) => {
         const column = error.pointer?.slice(1) ?? '';
+        const value = column === 'password_hash' ? '' : (own(cells ?? {}, column) ?? '');
+        const shown = value.length > shownMax ? `${value.slice(0, shownMax)}…` : value;
         return (
           <Text key={`${column} ${error.code}`} size="sm">
             {column !== '' && (
@@ -18,6 +32,11 @@ export function RowErrors({ errors }: { errors: readonly FieldError[] }): ReactN
               </Text>
             )}
             {fieldReasonOf(error)}
+            {shown !== '' && (
+              <Text span inherit c="dimmed">
+                {language === 'de' ? ` („${shown}“)` : ` (“${shown}”)`}
+              </Text>
+            )}
           </Text>
         );
       })}

@@ -1,6 +1,7 @@
 import { Button, Stack, Text } from '@mantine/core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
+import { Link } from 'react-router';
 import { api, dataOf, type QueryOf, type Schema } from '../api/client';
 import { DataTable } from '../components/lists/data-table';
 import type { Column } from '../components/lists/stacked-rows';
@@ -45,7 +46,7 @@ export function SkippedRows({ operation }: { operation: Operation }): ReactNode 
     });
   const columns: Column<Row>[] = [
     { key: 'line', title: texts.line, render: ({ line }) => line, sortable: true, width: 90 },
-    { key: 'errors', title: texts.errors, render: ({ errors }) => <RowErrors errors={errors} /> },
+    { key: 'errors', title: texts.errors, render: ({ errors, cells }) => <RowErrors errors={errors} cells={cells} /> },
     { key: 'cells', title: texts.row, render: ({ cells }) => (cells === null ? texts.unreadable : textOf(cells)) },
   ];
   const mayDownload = operation.actor_id === user.user_id || can('user:export');
@@ -53,11 +54,18 @@ export function SkippedRows({ operation }: { operation: Operation }): ReactNode 
     <Section
       title={texts.skippedRows}
       actions={
-        mayDownload && (
-          <Button variant="default" size="xs" loading={form.isSending} onClick={() => void download()}>
-            {texts.downloadRows}
-          </Button>
-        )
+        <>
+          {mayDownload && (
+            <Button variant="default" size="xs" loading={form.isSending} onClick={() => void download()}>
+              {texts.downloadRows}
+            </Button>
+          )}
+          {can('user:import') && (
+            <Button variant="default" size="xs" component={Link} to="/users/import">
+              {texts.importRows}
+            </Button>
+          )}
+        </>
       }
     >
       <Stack gap="sm">

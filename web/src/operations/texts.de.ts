@@ -6,7 +6,7 @@ const ofUsers = (count: string) => (count === '1' ? 'eines Benutzers' : `von ${c
 /** Texte der Seiten über Vorgänge. */
 export const operationsTexts: typeof en = {
   title: 'Vorgänge',
-  text: 'Massenänderungen, Löschungen und Importe. Eine Massenänderung lässt sich 30 Tage lang rückgängig machen.',
+  text: 'Massenänderungen, Löschungen und Importe. Sie lassen sich 30 Tage lang rückgängig machen.',
   empty: 'Noch keine Vorgänge',
   emptyHint: 'Massenänderungen und Importe von Benutzern erscheinen hier mit ihrem Fortschritt.',
   toUsers: 'Zu den Benutzern',
@@ -67,6 +67,7 @@ export const operationsTexts: typeof en = {
   request: 'Auftrag',
   deletion: 'Benutzer löschen',
   undoOf: 'Stellt die Benutzer eines früheren Vorgangs wieder her.',
+  undoOfImport: 'Löscht die Benutzer eines früheren Imports.',
   toOriginal: 'Diesen Vorgang anzeigen',
   conflicts: {
     label: 'Zeilen bereits vorhandener Benutzer',
@@ -80,6 +81,7 @@ export const operationsTexts: typeof en = {
     'Laden Sie die Zeilen herunter, korrigieren Sie sie, und importieren Sie die Datei. ' +
     'Die Zeilen bleiben 30 Tage erhalten.',
   downloadRows: 'Zur Korrektur herunterladen',
+  importRows: 'Korrigierte Zeilen importieren',
   more: (count) => `und ${count} weitere`,
   line: 'Zeile',
   row: 'Inhalt',
@@ -99,6 +101,11 @@ export const operationsTexts: typeof en = {
     'Seither erneut geänderte Benutzer werden übersprungen. ' +
     'Beendete Sitzungen und entfernte zweite Faktoren werden nicht wiederhergestellt.',
   undoConfirm: (count) => `${users(count)} wiederherstellen`,
+  undoImportText: (count) =>
+    `${users(count)} ${count === '1' ? 'wird' : 'werden'} gelöscht. Wer sich seit dem Import geändert oder ` +
+    'angemeldet hat, bleibt. Bereits versandte Einladungen werden ungültig. Gelöschte Benutzer können Sie einzeln ' +
+    'wiederherstellen.',
+  undoImportConfirm: (count) => `${users(count)} löschen`,
   undoUntil: 'Lässt sich rückgängig machen bis',
   undone: 'Ein späterer Vorgang macht diesen rückgängig.',
   undoing: 'Wiederherstellung anzeigen',

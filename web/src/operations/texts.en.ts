@@ -3,7 +3,7 @@ const users = (count: string) => (count === '1' ? '1 user' : `${count} users`);
 /** Texts of the pages about operations. */
 export const operationsTexts = {
   title: 'Operations',
-  text: 'Bulk changes, deletions and imports. A bulk change can be undone for 30 days.',
+  text: 'Bulk changes, deletions and imports. They can be undone for 30 days.',
   empty: 'No operations yet',
   emptyHint: 'Bulk changes and imports of users appear here with their progress.',
   toUsers: 'Go to the users',
@@ -64,6 +64,7 @@ export const operationsTexts = {
   request: 'What was requested',
   deletion: 'Delete the users',
   undoOf: 'Restores the users of an earlier operation.',
+  undoOfImport: 'Deletes the users of an earlier import.',
   toOriginal: 'Show that operation',
   conflicts: {
     label: 'Rows of existing users',
@@ -75,6 +76,7 @@ export const operationsTexts = {
   skippedRows: 'Skipped rows',
   skippedRowsHint: 'Download the rows, correct them, and import the file. The rows are kept for 30 days.',
   downloadRows: 'Download for correction',
+  importRows: 'Import the corrected rows',
   more: (count: string) => `and ${count} more`,
   line: 'Line',
   row: 'Row',
@@ -93,6 +95,10 @@ export const operationsTexts = {
     `${users(count)} will be restored. Users that changed again since then are skipped. ` +
     'Ended sessions and removed second factors are not restored.',
   undoConfirm: (count: string) => `Restore ${users(count)}`,
+  undoImportText: (count: string) =>
+    `${users(count)} will be deleted, unless they have changed or logged in since the import. ` +
+    'Invitations that were already sent stop working. You can restore deleted users individually.',
+  undoImportConfirm: (count: string) => `Delete ${users(count)}`,
   undoUntil: 'Can be undone until',
   undone: 'A later operation undoes this one.',
   undoing: 'Show the undo',

@@ -1,6 +1,7 @@
-import { useQuery, useQueryClient, type UseQueryResult } from '@tanstack/react-query';
+import { useQuery, type UseQueryResult } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { api, dataOf, type Schema } from '../api/client';
+import { changed } from '../api/stale';
 
 /** A bulk change, an undo or an import, with its progress. */
 export type Operation = Schema<'OperationResponse'>;
@@ -10,7 +11,6 @@ const pollEveryMs = 1_000;
 
 /** Returns the query of an operation. Polls until the operation has ended. */
 export function useOperation(operation_id: string): UseQueryResult<Operation> {
-  const queryClient = useQueryClient();
   const result = useQuery({
     queryKey: ['operations', 'one', operation_id],
     queryFn: ({ signal }) =>
@@ -19,9 +19,7 @@ export function useOperation(operation_id: string): UseQueryResult<Operation> {
   });
   const hasEnded = result.data !== undefined && result.data.finished_at !== null;
   useEffect(() => {
-    if (!hasEnded) return;
-    void queryClient.invalidateQueries({ queryKey: ['users'] });
-    void queryClient.invalidateQueries({ queryKey: ['operations', 'list'] });
-  }, [hasEnded, queryClient]);
+    if (hasEnded) void changed('operations');
+  }, [hasEnded]);
   return result;
 }

@@ -5,7 +5,7 @@ import { api, dataOf } from '../api/client';
 import { PageHeader } from '../components/page';
 import { ProblemAlert } from '../components/problem-alert';
 import { TimeText } from '../components/time-text';
-import { operationPermissions } from '../pages';
+import { operationPermissions } from '../operations/permissions';
 import { useMe } from '../session/use-me';
 import { useTexts } from '../texts/language';
 import { AttentionList } from './attention-list';

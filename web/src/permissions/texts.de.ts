@@ -11,6 +11,11 @@ export const permissionTexts: typeof en = {
   pending: 'Klicken Sie auf „Hinzufügen“, oder leeren Sie das Feld.',
   malformed: 'Geben Sie modul:aktion ein: Kleinbuchstaben, Ziffern, _ oder - auf beiden Seiten des Doppelpunkts.',
   newPrefix: 'So heißt ein anderes Modul',
+  search: 'Berechtigungen suchen',
+  selectFound: (count) => `Alle ${count} gefundenen auswählen`,
+  nothingFound: 'Keine Berechtigung passt dazu.',
+  wholeModule: (module) => `Alle Berechtigungen von ${module}`,
+  chosenOf: (chosen, all) => `${chosen} von ${all}`,
   more: (count) => `und ${count} weitere`,
   modules: {
     user: 'Benutzer',

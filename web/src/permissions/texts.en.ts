@@ -11,6 +11,11 @@ export const permissionTexts = {
   pending: 'Press “Add”, or clear this field.',
   malformed: 'Enter module:action: lower-case letters, digits, _ or - on either side of the colon.',
   newPrefix: 'This is the name of another module',
+  search: 'Search permissions',
+  selectFound: (count: number) => `Select all ${count} found`,
+  nothingFound: 'No permission matches.',
+  wholeModule: (module: string) => `All permissions of ${module}`,
+  chosenOf: (chosen: number, all: number) => `${chosen} of ${all}`,
   more: (count: number) => `and ${count} more`,
   modules: {
     user: 'Users',

@@ -1,9 +1,16 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
-import { api, dataOf, type QueryOf, type Schema } from '../api/client';
+import { api, dataOf, type Schema } from '../api/client';
+import { listUsers } from '../api/list-users';
 import { changed } from '../api/stale';
+import { searchMinLength } from '../components/filter/conditions';
 
 /** A role. */
 export type Role = Schema<'RoleResponse'>;
+
+/** Users that the page of a role names. */
+const shownHolders = 10;
+/** Users that a search finds at most. */
+const candidatesMax = 100;
 
 /** Returns the query of all roles, sorted by name. */
 export const rolesQuery = () =>
@@ -12,11 +19,27 @@ export const rolesQuery = () =>
     queryFn: async ({ signal }) => (await dataOf(api.GET('/role/list', { signal }))).items,
   });
 
-/** Returns the query of the users within the caller's scope who have a role. */
-export const holdersQuery = (role: string, query: QueryOf<'listUsers'> = { per_page: 1, count: 'exact' }) =>
+/** Returns the query of the number of users in scope who have a role, and of the first of them. */
+export const holdersQuery = (role: string) =>
   queryOptions({
-    queryKey: ['users', 'holders', role, query],
-    queryFn: ({ signal }) => dataOf(api.GET('/user/list', { params: { query: { ...query, role } }, signal })),
+    queryKey: ['users', 'holders', role],
+    queryFn: ({ signal }) => listUsers({ role, per_page: shownHolders, count: 'exact' }, signal),
+  });
+
+/** Returns the query of users who can have a role, and match a search. */
+export const candidatesQuery = ({ user_types }: Role, q: string) =>
+  queryOptions({
+    queryKey: ['users', 'candidates', user_types, q],
+    queryFn: ({ signal }) =>
+      listUsers(
+        {
+          ...(q.length < searchMinLength ? {} : { q }),
+          ...(user_types.length === 1 ? { user_type: user_types[0] } : {}),
+          per_page: candidatesMax,
+          count: 'none',
+        },
+        signal,
+      ),
     placeholderData: keepPreviousData,
   });
 
@@ -25,24 +48,25 @@ export function readRole(role: string): Promise<Role> {
   return dataOf(api.GET('/role/{role}', { params: { path: { role } } }));
 }
 
-/** Creates a role. @param new_prefix whether unknown names of modules are meant */
-export async function createRole(body: Schema<'CreateRoleRequest'>, new_prefix: boolean): Promise<Role> {
-  const role = await dataOf(api.POST('/role/create', { params: { query: { new_prefix } }, body }));
-  await changed('roles');
-  return role;
+/**
+ * Creates a role. The form then calls `changed`.
+ * @param new_prefix whether unknown names of modules are meant
+ */
+export function createRole(body: Schema<'CreateRoleRequest'>, new_prefix: boolean): Promise<Role> {
+  return dataOf(api.POST('/role/create', { params: { query: { new_prefix } }, body }));
 }
 
-/** Changes a version of a role. @throws ApiProblem `role.version_mismatch` */
-export async function changeRole(
-  role: string,
-  version: number,
+/**
+ * Changes a version of a role. The form then calls `changed`.
+ * @throws ApiProblem `role.version_mismatch`
+ */
+export function changeRole(
+  { name, version }: Role,
   body: Schema<'ChangeRoleRequest'>,
   new_prefix: boolean,
 ): Promise<Role> {
-  const params = { path: { role }, query: { new_prefix }, header: { 'If-Match': `"${version}"` } };
-  const after = await dataOf(api.PATCH('/role/{role}', { params, body }));
-  await changed('roles');
-  return after;
+  const params = { path: { role: name }, query: { new_prefix }, header: { 'If-Match': `"${version}"` } };
+  return dataOf(api.PATCH('/role/{role}', { params, body }));
 }
 
 /** Deletes a version of a role. Reloads the role if that fails. */
@@ -57,10 +81,10 @@ export async function deleteRole({ name, version }: Role): Promise<void> {
   }
 }
 
-/** Grants a role to users. */
-export async function grantRole(role: string, user_id_in: string[]): Promise<Schema<'BulkResponse'>> {
+/** Grants a role to users. Returns how many of them did not have it. */
+export async function grantRole(role: string, user_id_in: string[]): Promise<number> {
   const params = { query: { user_id_in } };
   const result = await dataOf(api.PATCH('/user/all', { params, body: { roles_add: [role] } }));
   await changed('users');
-  return result;
+  return (result as Schema<'BulkResultResponse'>).changed;
 }

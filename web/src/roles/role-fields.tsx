@@ -1,6 +1,5 @@
 import { Checkbox, Group, MultiSelect, Stack, Text, TextInput } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { isProblem } from '../api/problems';
 import { Section } from '../components/page';
 import type { ProblemForm } from '../components/use-problem-form';
 import type { NewPrefixProps } from '../permissions/new-prefix';
@@ -31,7 +30,8 @@ export function RoleFields({ draft, set, isNew, roles, form, newPrefix }: RoleFi
   const known = roles.flatMap(({ permissions }) => permissions);
   const isTaken = form.fieldErrorOf('name')?.code === 'role.name_taken';
   const nameError = form.errorOf('name') && (isTaken ? form.errorOf('name') : texts.nameRule);
-  const typesError = isProblem(form.problem, 'role.in_use') ? texts.typesInUse : form.errorOf('user_types');
+  const isInUse = form.fieldErrorOf('user_types')?.code === 'role.in_use';
+  const typesError = form.errorOf('user_types') && (isInUse ? texts.typesInUse : texts.typesRequired);
   return (
     <>
       <Section title={texts.sections.general}>

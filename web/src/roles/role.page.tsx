@@ -1,17 +1,18 @@
 import { Anchor, Badge, Box, Button, Group, Stack, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
-import { notifications } from '@mantine/notifications';
 import { IconTrash } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import { Link, useParams } from 'react-router';
 import { BackLink, NotFoundPage, PageHeader, PageSkeleton, Section } from '../components/page';
 import { ProblemAlert } from '../components/problem-alert';
+import { useMe } from '../session/use-me';
 import { useLanguage, useTexts } from '../texts/language';
-import { changeRole, type Role } from './data';
+import type { Role } from './data';
 import { DeleteRoleDialog } from './delete-role-dialog';
 import { RoleFacts } from './role-facts';
-import { RoleForm, type RoleSave } from './role-form';
+import { RoleForm } from './role-form';
 import { holdersPath } from './role-links';
+import { RoleMembers } from './role-members';
 import { SecondFactorText } from './second-factor-text';
 import { rolesTexts as de } from './texts.de';
 import { rolesTexts as en } from './texts.en';
@@ -30,13 +31,9 @@ export function RolePage(): ReactNode {
 
 function RoleDetails({ role, roles }: { role: Role; roles: Role[] }): ReactNode {
   const texts = useTexts({ en, de });
-  const { mayManage, mayChange } = useRoleRights();
+  const { can } = useMe();
+  const { mayManage, mayChange, mayGrant } = useRoleRights();
   const [isDeleting, deletion] = useDisclosure();
-  const save = async ({ changes, version, new_prefix }: RoleSave) => {
-    const after = await changeRole(role.name, version, changes, new_prefix);
-    notifications.show({ message: texts.saved });
-    return after;
-  };
   return (
     <Box maw={880}>
       <BackLink to="/roles">{texts.title}</BackLink>
@@ -58,7 +55,7 @@ function RoleDetails({ role, roles }: { role: Role; roles: Role[] }): ReactNode 
         }
       />
       {mayChange(role) ? (
-        <RoleForm role={role} roles={roles} submitLabel={texts.save} onSave={save} />
+        <RoleForm role={role} roles={roles} />
       ) : (
         <Stack gap="md">
           {mayManage && <Text size="sm">{texts.readOnly}</Text>}
@@ -67,6 +64,11 @@ function RoleDetails({ role, roles }: { role: Role; roles: Role[] }): ReactNode 
             <SecondFactorText role={role} />
           </Section>
         </Stack>
+      )}
+      {can('user:read') && (
+        <Box mt="md">
+          <RoleMembers role={role} mayGrant={mayGrant(role, roles)} />
+        </Box>
       )}
       <DeleteRoleDialog role={role} roles={roles} opened={isDeleting} onClose={deletion.close} />
     </Box>

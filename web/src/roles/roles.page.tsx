@@ -4,6 +4,7 @@ import type { ReactNode } from 'react';
 import { Link } from 'react-router';
 import { CutText } from '../components/lists/cut-text';
 import { DataTable } from '../components/lists/data-table';
+import { SearchInput } from '../components/lists/search-input';
 import type { Column } from '../components/lists/stacked-rows';
 import { useListParams } from '../components/lists/use-list-params';
 import { PageHeader } from '../components/page';
@@ -18,13 +19,16 @@ import { rolesTexts as en } from './texts.en';
 import { useRoleRights, useRoles } from './use-roles';
 
 const noFilters = {};
+const extras = ['q'];
 
 /** Lists roles. */
 export function RolesPage(): ReactNode {
   const texts = useTexts({ en, de });
   const { mayManage } = useRoleRights();
-  const params = useListParams(noFilters);
+  const params = useListParams(noFilters, { extras });
   const { data, ...list } = useRoles();
+  const q = (params.values['q'] ?? '').toLowerCase();
+  const found = data?.filter(({ name, description }) => `${name} ${description}`.toLowerCase().includes(q));
   const columns: Column<Role>[] = [
     { key: 'name', title: texts.columns.name, render: (role) => <RoleName role={role} /> },
     {
@@ -56,11 +60,14 @@ export function RolesPage(): ReactNode {
           )
         }
       />
+      <Group mb="sm">
+        <SearchInput label={texts.search} params={params} />
+      </Group>
       <DataTable
         label={texts.title}
         columns={columns}
         idOf={({ name }) => name}
-        list={{ ...list, ...(data === undefined ? {} : { data: { items: data, next_cursor: null, total: null } }) }}
+        list={{ ...list, ...(found === undefined ? {} : { data: { items: found, next_cursor: null, total: null } }) }}
         params={params}
         empty={{ title: texts.empty }}
       />

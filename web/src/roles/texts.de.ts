@@ -16,6 +16,7 @@ export const rolesTexts: typeof en = {
     carrier_user: 'Nutzt die Dienste',
   },
   empty: 'Es gibt keine Rollen',
+  search: 'Rollen suchen',
   columns: { name: 'Name', user_types: 'Für', permissions: 'Berechtigungen', second_factor: 'Zweiter Faktor' },
   userTypes: { system: 'System-Benutzer', carrier: 'Carrier-Benutzer' },
   sections: {
@@ -46,19 +47,25 @@ export const rolesTexts: typeof en = {
   notRequired: 'Nicht erforderlich',
   since: 'Erforderlich seit',
   from: 'Erforderlich ab',
-  save: 'Speichern',
   saved: 'Die Rolle ist gespeichert. Änderungen gelten ab der nächsten Anfrage ihrer Benutzer.',
   created: (name) => `Die Rolle ${name} ist angelegt.`,
   deleted: (name) => `Die Rolle ${name} ist gelöscht.`,
   readOnly: 'Diese Rolle hat Berechtigungen, die Sie nicht haben. Daher können Sie sie nicht ändern.',
-  conflict: {
-    title: 'Jemand anderes hat diese Rolle geändert',
-    text: 'Ihre Änderungen sind noch nicht gespeichert. Wählen Sie, was gelten soll.',
-    mine: 'Ihr Stand',
-    theirs: 'Gespeicherter Stand',
-    others: 'Im gespeicherten Stand außerdem geändert',
-    save: 'Auswahl speichern',
-    keepTheirs: 'Gespeicherten Stand behalten',
+  members: {
+    title: 'Benutzer mit dieser Rolle',
+    none: 'Noch hat kein Benutzer diese Rolle.',
+    showAll: (total) => `Alle ${total} anzeigen`,
+    add: 'Benutzer hinzufügen',
+    addTo: (role) => `Rolle ${role} vergeben`,
+    search: 'Benutzer nach Name, E-Mail oder Position suchen',
+    found: (count, more) =>
+      `${count} Benutzer gefunden${more ? '. Mit einer genaueren Suche finden Sie weitere.' : ''}`,
+    selectAll: (count) => `Alle ${count} auswählen`,
+    submit: (count) => (count === 0 ? 'Benutzer hinzufügen' : `${count} Benutzer hinzufügen`),
+    added: (changed, chosen) =>
+      changed === chosen
+        ? `${changed} Benutzer ${changed === 1 ? 'hat' : 'haben'} jetzt die Rolle.`
+        : `${changed} von ${chosen} Benutzern haben die Rolle erhalten. Die übrigen ändern sich nicht.`,
   },
   holders: (count, one) => `${count} Benutzer ${one ? 'hat' : 'haben'} diese Rolle`,
   noHolders: 'Kein Benutzer hat diese Rolle',

@@ -15,6 +15,7 @@ export const rolesTexts = {
     carrier_user: 'Uses the services',
   } as Record<string, string>,
   empty: 'There are no roles',
+  search: 'Search roles',
   columns: { name: 'Name', user_types: 'For', permissions: 'Permissions', second_factor: 'Second factor' },
   userTypes: { system: 'System Users', carrier: 'Carrier Users' },
   sections: { general: 'General', permissions: 'Permissions', grants: 'Roles', secondFactor: 'Second factor' },
@@ -38,19 +39,25 @@ export const rolesTexts = {
   notRequired: 'Not required',
   since: 'Required since',
   from: 'Required from',
-  save: 'Save',
   saved: 'The role is saved. Changes take effect on the next request of its users.',
   created: (name: string) => `The role ${name} is created.`,
   deleted: (name: string) => `The role ${name} is deleted.`,
   readOnly: 'This role has permissions that you do not have, so you cannot change it.',
-  conflict: {
-    title: 'Someone else changed this role',
-    text: 'Your changes are not saved yet. Choose what to keep.',
-    mine: 'Your version',
-    theirs: 'Saved version',
-    others: 'Also changed in the saved version',
-    save: 'Save my choice',
-    keepTheirs: 'Keep the saved version',
+  members: {
+    title: 'Users with this role',
+    none: 'No user has this role yet.',
+    showAll: (total: string) => `Show all ${total}`,
+    add: 'Add users',
+    addTo: (role: string) => `Grant the role ${role}`,
+    search: 'Search users by name, e-mail or job title',
+    found: (count: number, more: boolean) =>
+      `${count} ${count === 1 ? 'user' : 'users'} found${more ? '. Narrow the search to see others.' : ''}`,
+    selectAll: (count: number) => `Select all ${count}`,
+    submit: (count: number) => (count === 0 ? 'Add users' : `Add ${count} ${count === 1 ? 'user' : 'users'}`),
+    added: (changed: number, chosen: number) =>
+      changed === chosen
+        ? `${changed} ${changed === 1 ? 'user has' : 'users have'} the role now.`
+        : `${changed} of ${chosen} users got the role. The others did not change.`,
   },
   holders: (count: string, one: boolean) => `${count} ${one ? 'user has' : 'users have'} this role`,
   noHolders: 'No user has this role',

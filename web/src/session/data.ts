@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query';
 import { api, dataOf } from '../api/client';
-import { takeFirstUser } from './first-requests';
+import { takeFirstUser } from './first-answers';
 
 /** Returns the query of the logged-in user. */
 export const meQuery = () =>

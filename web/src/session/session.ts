@@ -2,7 +2,7 @@ import { ApiProblem } from '../api/problems';
 import { queryClient } from '../api/query-client';
 import { announce, onAnnouncement } from './announcements';
 import { exclusively } from './exclusively';
-import { takeFirstRenewal } from './first-requests';
+import { takeFirstRenewal } from './first-answers';
 import { sessionRequests, type SessionTokens } from './session-requests';
 import { sessionStore } from './session-store';
 

@@ -113,7 +113,7 @@ export const shellTexts: typeof en = {
   },
   outage: {
     title: 'Warten auf den Dienst',
-    text: 'Die Verbindung ist unterbrochen. Ihre Eingaben bleiben erhalten. Es geht weiter, sobald der Dienst antwortet.',
+    text: 'Der Dienst antwortet nicht. Ihre Eingaben bleiben erhalten, und es geht von selbst weiter.',
   },
   update: {
     title: 'Eine neue Version ist verfügbar',
@@ -154,6 +154,7 @@ export const shellTexts: typeof en = {
     attributeName: 'Name des Attributs',
     listHint: 'Werte mit Kommas oder Zeilenumbrüchen trennen',
     exactTimeHint: 'Zum Beispiel 2026-11-20T13:00:00Z',
+    presets: { _gte: 'Innerhalb der letzten', _lt: 'Länger her als', days: (days) => `${days} Tage` },
     isNull: { true: 'ist leer', false: 'ist nicht leer' },
     operators: {
       equals: 'ist',
@@ -176,6 +177,22 @@ export const shellTexts: typeof en = {
     text: 'Sie haben auf dieser Seite etwas geändert und nicht gespeichert.',
     stay: 'Weiter bearbeiten',
     leave: 'Änderungen verwerfen',
+  },
+  draft: {
+    save: 'Speichern',
+    saved: 'Die Änderungen sind gespeichert.',
+    title: 'Inzwischen hat jemand anderes gespeichert',
+    text: 'Ihre Änderungen sind noch nicht gespeichert. Wählen Sie, was gelten soll.',
+    savedAt: 'Der andere Stand wurde gespeichert:',
+    mine: 'Ihr Stand',
+    theirs: 'Gespeicherter Stand',
+    others: 'Im gespeicherten Stand außerdem geändert',
+    saveChoice: 'Auswahl speichern',
+    keepTheirs: 'Gespeicherten Stand behalten',
+    waiting:
+      'Der Dienst antwortet gerade nicht. Ihre Änderungen bleiben erhalten und werden gespeichert, ' +
+      'sobald er wieder antwortet.',
+    stopWaiting: 'Nicht länger warten',
   },
   confirmTyping: (word) => `Geben Sie zur Bestätigung ${word} ein`,
   never: 'nie',

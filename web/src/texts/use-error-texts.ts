@@ -48,7 +48,13 @@ function filled(text: string | undefined, params: FieldError['params'] = {}): st
 
 /** Returns a German text for the detail, the limits or, if they have none, the code of an error. */
 function translated({ code, detail, params = {} }: FieldError): string {
-  const names = ['line', 'min', 'max', 'unit', 'allowed', 'reason'];
+  const [place, line, column] = /^line (\d+)(?:, column (\d+))?: /.exec(detail) ?? [];
+  if (place !== undefined) {
+    const at = column === undefined ? `Zeile ${line}` : `Zeile ${line}, Spalte ${column}`;
+    const others = Object.entries(params).filter(([name]) => name !== 'line' && name !== 'column');
+    return `${at}: ${translated({ code, detail: detail.slice(place.length), params: Object.fromEntries(others) })}`;
+  }
+  const names = ['min', 'max', 'unit', 'allowed', 'reason'];
   const given = names.filter((name) => own(params, name) !== undefined).join(' ');
   const limit = own(limitTexts, given) ?? own(limitTexts, given.replace(' unit', ''));
   const { min, max, unit = /too_(short|long)$/.test(code) ? 'characters' : 'items' } = params as Limits;

@@ -1,5 +1,6 @@
 import type { FieldError } from '../api/problems';
 import { rawCellsOf, recordsOf, separatorLine } from './csv-records';
+import { ignoredColumns } from './table-file';
 
 /** A row that an import would skip. */
 export interface BadRow {
@@ -11,10 +12,11 @@ export interface BadRow {
 /**
  * Returns a file that contains only the bad rows of a file, for correction. A CSV file starts with
  * the columns `import_line` and `import_errors`, which an import ignores. They replace those of an
- * earlier correction. Other cells are unchanged. Streams the file, because it may not fit into
- * memory.
+ * earlier correction. Other cells are unchanged. A byte order mark tells spreadsheets that the file
+ * is UTF-8. Streams the file, because it may not fit into memory.
+ * @param textOf returns why a field is invalid
  */
-export async function badRowsOf(file: File, rows: readonly BadRow[]): Promise<Blob> {
+export async function badRowsOf(file: File, rows: readonly BadRow[], textOf = detailOf): Promise<Blob> {
   const isCsv = formatOf(file) === 'csv';
   const byLine = new Map(rows.map((row) => [row.line, row]));
   const parts: string[] = [];
@@ -24,7 +26,7 @@ export async function badRowsOf(file: File, rows: readonly BadRow[]): Promise<Bl
     const row = byLine.get(line);
     if (!isHeaderRead && separatorLine.test(text)) parts.push(text);
     else if (!isHeaderRead) {
-      const correction = correctionOf(text);
+      const correction = correctionOf(text, textOf);
       parts.push(correction.header);
       rowOf = correction.rowOf;
       isHeaderRead = true;
@@ -34,13 +36,16 @@ export async function badRowsOf(file: File, rows: readonly BadRow[]): Promise<Bl
       if (byLine.size === 0) break;
     }
   }
-  return new Blob([`${parts.join('\r\n')}\r\n`], { type: isCsv ? 'text/csv' : 'application/x-ndjson' });
+  return new Blob([`${isCsv ? '\ufeff' : ''}${parts.join('\r\n')}\r\n`], {
+    type: isCsv ? 'text/csv' : 'application/x-ndjson',
+  });
 }
 
-const ignoredColumns = ['import_line', 'import_errors'];
+type FieldText = (error: FieldError) => string;
+const detailOf: FieldText = ({ detail }) => detail;
 
 /** Returns functions that write the header and the rows of a correction. */
-function correctionOf(header: string) {
+function correctionOf(header: string, textOf: FieldText) {
   const delimiter = /[,;\t]/.exec(header)?.[0] ?? ',';
   const names = rawCellsOf(header, delimiter).map((name) => name.replace(/^"(.*)"$/, '$1'));
   const write = (added: string[], record: string) => {
@@ -49,7 +54,7 @@ function correctionOf(header: string) {
   };
   return {
     header: write(ignoredColumns, header),
-    rowOf: ({ line, errors }: BadRow, text: string) => write([String(line), quoted(errors)], text),
+    rowOf: ({ line, errors }: BadRow, text: string) => write([String(line), quoted(errors, textOf)], text),
   };
 }
 
@@ -59,7 +64,7 @@ export function formatOf({ name, type }: File): 'csv' | 'ndjson' | null {
   return /\.(csv|tsv|txt)$/i.test(name) || type === 'text/csv' ? 'csv' : null;
 }
 
-function quoted(errors: readonly FieldError[]): string {
-  const text = errors.map(({ pointer = '', detail }) => `${pointer.slice(1)} ${detail}`.trim()).join('; ');
+function quoted(errors: readonly FieldError[], textOf: FieldText): string {
+  const text = errors.map((error) => `${error.pointer?.slice(1) ?? ''} ${textOf(error)}`.trim()).join('; ');
   return `"${text.replaceAll('"', '""')}"`;
 }

@@ -17,12 +17,12 @@ const jsonPiece = /\r?\n/g;
  * header tells whether a CR alone or an LF alone ends a record. The other character, alone, is part
  * of a cell.
  */
-export async function* recordsOf(file: Blob, isCsv: boolean): AsyncGenerator<FileRecord> {
+export async function* recordsOf(file: Blob, isCsv: boolean, encoding = 'utf-8'): AsyncGenerator<FileRecord> {
   let [line, start, text, isQuoted] = [1, 1, '', false];
   /** line break that is part of a cell; null before the end of the header */
   let inner: '\r' | '\n' | null = null;
   const piece = new RegExp(isCsv ? csvPiece : jsonPiece);
-  for await (const read of textsOf(file)) {
+  for await (const read of textsOf(file, encoding)) {
     let from = 0;
     const input = text + read;
     // The carried text was already searched, except for a CR at its end.
@@ -61,8 +61,8 @@ export function rawCellsOf(record: string, delimiter: string): string[] {
 }
 
 /** Yields the text of a file in pieces, without a byte order mark. */
-async function* textsOf(file: Blob): AsyncGenerator<string> {
-  const decoder = new TextDecoder();
+async function* textsOf(file: Blob, encoding: string): AsyncGenerator<string> {
+  const decoder = new TextDecoder(encoding);
   const reader: ReadableStreamDefaultReader<Uint8Array> = file.stream().getReader();
   for (let read = await reader.read(); !read.done; read = await reader.read())
     yield decoder.decode(read.value, { stream: true });

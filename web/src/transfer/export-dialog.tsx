@@ -1,7 +1,7 @@
-import { Checkbox, Radio, Skeleton, Stack, Text } from '@mantine/core';
+import { Checkbox, MultiSelect, NativeSelect, Radio, Skeleton, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
-import { api, dataOf, type QueryOf } from '../api/client';
+import { api, dataOf, type QueryOf, type Schema } from '../api/client';
 import { exportUsersFilters } from '../api/filters';
 import { Dialog, DialogButtons } from '../components/dialog';
 import { attributePrefix } from '../components/filter/conditions';
@@ -9,12 +9,19 @@ import { ProblemAlert } from '../components/problem-alert';
 import { useProblemForm } from '../components/use-problem-form';
 import { useMe } from '../session/use-me';
 import { useLanguage, useTexts } from '../texts/language';
+import { fieldsWith } from '../users/fields';
 import { downloadFrom } from './download';
+import { labelIn } from './table-file';
 import { transferTexts as de } from './texts.de';
 import { transferTexts as en } from './texts.en';
 
 type Format = 'csv' | 'ndjson';
 type Query = QueryOf<'createExportLink'>;
+type Delimiter = Schema<'CsvDelimiter'>;
+type ExportColumn = Schema<'ExportColumn'>;
+
+const delimiters = ['comma', 'semicolon', 'tab'] as const satisfies Delimiter[];
+const exportColumns = fieldsWith('file');
 
 interface ExportDialogProps {
   opened: boolean;
@@ -45,11 +52,22 @@ function ExportForm({ filter, showsDeleted, onClose }: ExportFormProps): ReactNo
   const { can } = useMe();
   const form = useProblemForm();
   const [format, setFormat] = useState<Format>('csv');
+  const language = useLanguage();
+  // Spreadsheets in German separate cells by semicolons, and all need the mark for umlauts.
+  const [delimiter, setDelimiter] = useState<Delimiter>(language === 'de' ? 'semicolon' : 'comma');
+  const [bom, setBom] = useState(true);
+  const [columns, setColumns] = useState<string[]>([]);
   const [withHashes, setWithHashes] = useState(false);
   const hashes = format === 'ndjson' && withHashes;
   const start = async () => {
     const isStarted = await form.submit(async () => {
-      const query: Query = { ...filter, format, ...(hashes ? { hashes } : {}) };
+      const query: Query = {
+        ...filter,
+        format,
+        ...(columns.length > 0 ? { column_in: columns as ExportColumn[] } : {}),
+        ...(format === 'csv' ? { delimiter, bom } : {}),
+        ...(hashes ? { hashes } : {}),
+      };
       const { url } = await dataOf(api.POST('/user/export/link', { params: { query } }));
       downloadFrom(url);
     });
@@ -75,6 +93,31 @@ function ExportForm({ filter, showsDeleted, onClose }: ExportFormProps): ReactNo
             <Radio value="ndjson" label={texts.export.ndjson} description={texts.export.ndjsonHint} />
           </Stack>
         </Radio.Group>
+        {format === 'csv' && (
+          <>
+            <NativeSelect
+              label={texts.export.delimiter}
+              value={delimiter}
+              onChange={(event) => setDelimiter(event.currentTarget.value as Delimiter)}
+              data={delimiters.map((one) => ({ value: one, label: texts.export.delimiters[one] }))}
+            />
+            <Checkbox
+              label={texts.export.bom}
+              checked={bom}
+              onChange={(event) => setBom(event.currentTarget.checked)}
+            />
+          </>
+        )}
+        <MultiSelect
+          label={texts.export.columns}
+          placeholder={columns.length === 0 ? texts.export.allColumns : undefined}
+          data={exportColumns.map((column) => ({ value: column, label: labelIn(language, column) }))}
+          value={columns}
+          onChange={setColumns}
+          searchable
+          clearable
+          clearButtonProps={{ 'aria-label': texts.export.clearColumns }}
+        />
         {format === 'ndjson' && can('user:purge') && (
           <Checkbox
             label={texts.export.hashes}

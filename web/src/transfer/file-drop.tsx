@@ -6,7 +6,9 @@ import { sizeText } from '../components/size-text';
 import { useLanguage, useTexts } from '../texts/language';
 import { importColumns } from '../users/fields';
 import { formatOf } from './bad-rows';
+import { saveFile } from './download';
 import classes from './file-drop.module.css';
+import { labelIn, templateIn } from './table-file';
 import { transferTexts as de } from './texts.de';
 import { transferTexts as en } from './texts.en';
 
@@ -66,8 +68,11 @@ export function FileDrop({ file, onChange }: FileDropProps): ReactNode {
           {texts.formats}
         </Text>
         <Text size="xs" c="dimmed" ta="center" className={classes.name}>
-          {texts.columns(importColumns.join(', '))}
+          {texts.columns(importColumns.map((column) => labelIn(language, column)).join(', '))}
         </Text>
+        <Button variant="subtle" size="compact-xs" onClick={() => saveFile(templateIn(language), 'users.csv')}>
+          {texts.template}
+        </Button>
         {fault !== null && (
           <Alert color="red" variant="light" role="alert">
             {texts[fault]}

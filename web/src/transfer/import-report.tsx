@@ -3,8 +3,9 @@ import { type ReactNode, useState } from 'react';
 import { type Figure, Figures } from '../components/facts';
 import { Section } from '../components/page';
 import { ProblemAlert } from '../components/problem-alert';
+import { durationText } from '../components/time-text';
 import { useProblemForm } from '../components/use-problem-form';
-import { RowErrors } from '../operations/row-errors';
+import { RowErrors, useReasonTexts } from '../operations/row-errors';
 import { useLanguage, useTexts } from '../texts/language';
 import { type BadRow, badRowsOf } from './bad-rows';
 import { saveFile } from './download';
@@ -15,20 +16,21 @@ import { transferTexts as en } from './texts.en';
 interface ImportReportProps {
   file: File;
   preview: ImportPreview;
-  /** whether new users without a password are invited */
-  invites: boolean;
-  /** Imports the good rows. */
-  onImport: () => Promise<unknown>;
+  /** cells of the rows with errors, by line and column */
+  cells: Map<number, Record<string, string>>;
+  /** Imports the good rows. The user chooses whether new users without a password are invited. */
+  onImport: (invite: boolean) => Promise<unknown>;
 }
 
 const rowsShownAtOnce = 25;
 
 /** Shows the result of a check: what an import would create, and which rows have errors. */
-export function ImportReport({ file, preview, invites, onImport }: ImportReportProps): ReactNode {
+export function ImportReport({ file, preview, cells, onImport }: ImportReportProps): ReactNode {
   const texts = useTexts({ en, de }).import;
   const language = useLanguage();
   const form = useProblemForm();
-  const { matched, would_create, unchanged, skipped_count } = preview;
+  const { fieldReasonOf } = useReasonTexts();
+  const { matched, would_create, unchanged, skipped_count, mails, mails_seconds } = preview;
   const number = (value: number) => value.toLocaleString(language);
   const badRows = preview.skipped.map(({ line = 0, errors = [] }): BadRow => ({ line, errors }));
   // The result of a check lists the first 100 rows with errors.
@@ -45,7 +47,8 @@ export function ImportReport({ file, preview, invites, onImport }: ImportReportP
     if (skipped_count === 0) return texts.allGood(number(would_create));
     return (listsAll ? texts.someBad : texts.manyBad)(number(skipped_count));
   };
-  const download = () => form.submit(async () => saveFile(await badRowsOf(file, badRows), correctionName(file.name)));
+  const download = () =>
+    form.submit(async () => saveFile(await badRowsOf(file, badRows, fieldReasonOf), correctionName(file.name)));
   return (
     <Section title={texts.result} isRevealed>
       <Stack gap="md">
@@ -53,11 +56,19 @@ export function ImportReport({ file, preview, invites, onImport }: ImportReportP
         <Text size="sm" role="status">
           {advice()}
         </Text>
+        {mails > 0 && (
+          <Text size="sm">{texts.inviteQuestion(number(mails), durationText(mails_seconds, language))}</Text>
+        )}
         <ProblemAlert error={form.problem} />
         <Group gap="xs">
+          {would_create > 0 && mails > 0 && (
+            <Button loading={form.isSending} onClick={() => void form.submit(() => onImport(true))}>
+              {texts.submitInvite(number(would_create), number(mails))}
+            </Button>
+          )}
           {would_create > 0 && (
-            <Button loading={form.isSending} onClick={() => void form.submit(onImport)}>
-              {(invites ? texts.submitInvite : texts.submit)(number(would_create))}
+            <Button loading={form.isSending} onClick={() => void form.submit(() => onImport(false))}>
+              {(mails > 0 ? texts.submitSilent : texts.submit)(number(would_create))}
             </Button>
           )}
           {badRows.length > 0 && listsAll && (
@@ -71,13 +82,18 @@ export function ImportReport({ file, preview, invites, onImport }: ImportReportP
             {texts.uploading} {texts.keepOpen}
           </Text>
         )}
-        {badRows.length > 0 && <BadRows rows={badRows} total={skipped_count} />}
+        {badRows.length > 0 && <BadRows rows={badRows} cells={cells} total={skipped_count} />}
       </Stack>
     </Section>
   );
 }
 
-function BadRows({ rows, total }: { rows: BadRow[]; total: number }): ReactNode {
+interface BadRowsProps extends Pick<ImportReportProps, 'cells'> {
+  rows: BadRow[];
+  total: number;
+}
+
+function BadRows({ rows, cells, total }: BadRowsProps): ReactNode {
   const texts = useTexts({ en, de }).import;
   const language = useLanguage();
   const [shown, setShown] = useState(rowsShownAtOnce);
@@ -101,7 +117,7 @@ function BadRows({ rows, total }: { rows: BadRow[]; total: number }): ReactNode 
             <Table.Tr key={line}>
               <Table.Td>{line.toLocaleString(language)}</Table.Td>
               <Table.Td>
-                <RowErrors errors={errors} />
+                <RowErrors errors={errors} cells={cells.get(line)} />
               </Table.Td>
             </Table.Tr>
           ))}

@@ -11,8 +11,8 @@ export interface ImportOptions {
 }
 
 /** Checks a file without creating users. */
-export async function checkFile(file: File, options: ImportOptions): Promise<ImportPreview> {
-  return (await send(file, { ...options, dry_run: true })) as ImportPreview;
+export async function checkFile(file: File, on_conflict: ImportOptions['on_conflict']): Promise<ImportPreview> {
+  return (await send(file, { on_conflict, dry_run: true })) as ImportPreview;
 }
 
 /**
@@ -26,7 +26,7 @@ export async function importFile(file: File, options: ImportOptions, key: string
 
 function send(
   file: File,
-  query: ImportOptions & { dry_run?: boolean },
+  query: Partial<ImportOptions> & { dry_run?: boolean },
   key?: string,
 ): Promise<Schema<'ImportResponse'>> {
   const header = key === undefined ? {} : { 'Idempotency-Key': key };

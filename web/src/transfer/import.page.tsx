@@ -1,24 +1,31 @@
-import { Button, Checkbox, Group, Progress, Radio, Stack, Text } from '@mantine/core';
-import { useQueryClient } from '@tanstack/react-query';
+import { Button, Group, Progress, Radio, Stack, Text } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { useNavigate } from 'react-router';
+import { changed } from '../api/stale';
 import { BackLink, PageHeader, Section } from '../components/page';
 import { ProblemAlert } from '../components/problem-alert';
 import { newIdempotencyKey } from '../components/use-idempotency-key';
 import { useProblemForm } from '../components/use-problem-form';
 import { useMe } from '../session/use-me';
 import { useTexts } from '../texts/language';
+import { formatOf } from './bad-rows';
+import { ColumnMapping } from './column-mapping';
 import { FileDrop } from './file-drop';
 import { ImportReport } from './import-report';
 import { checkFile, importFile, type ImportOptions, type ImportPreview } from './import-requests';
+import { cellsAt, type Encoding, encodingOf, type TableForm, tableFormOf, toImportFile } from './table-file';
 import { transferTexts as de } from './texts.de';
 import { transferTexts as en } from './texts.en';
 
 /** The result of a check. */
 interface Checked {
+  /** the file as it was sent */
+  file: File;
   preview: ImportPreview;
-  /** idempotency key of the import that follows */
-  key: string;
+  /** cells of the rows with errors, by line and column */
+  cells: Map<number, Record<string, string>>;
+  /** idempotency keys of the import that follows, with and without invitations */
+  keys: { invite: string; silent: string };
 }
 
 /** Imports users from a file: select, check, import. */
@@ -26,24 +33,38 @@ export function ImportPage(): ReactNode {
   const texts = useTexts({ en, de }).import;
   const { can } = useMe();
   const navigate = useNavigate();
-  const queryClient = useQueryClient();
   const form = useProblemForm();
   const [file, setFile] = useState<File | null>(null);
-  const [options, setOptions] = useState<ImportOptions>({ on_conflict: 'fail', invite: false });
+  const [table, setTable] = useState<TableForm | null>(null);
+  const [onConflict, setOnConflict] = useState<ImportOptions['on_conflict']>('fail');
   const [checked, setChecked] = useState<Checked | null>(null);
   const discardCheck = () => {
     setChecked(null);
     form.clear();
   };
-  const choose = (changes: Partial<ImportOptions>) => {
+  const changeTable = (changes: TableForm | null) => {
     discardCheck();
-    setOptions({ ...options, ...changes });
+    setTable(changes);
+  };
+  const read = async (chosen: File, encoding?: Encoding) =>
+    changeTable(await tableFormOf(chosen, encoding ?? (await encodingOf(chosen))));
+  const take = (chosen: File) => {
+    setFile(chosen);
+    changeTable(null);
+    if (formatOf(chosen) === 'csv') void form.submit(() => read(chosen));
   };
   const check = (chosen: File) =>
-    form.submit(async () => setChecked({ preview: await checkFile(chosen, options), key: newIdempotencyKey() }));
-  const start = async (chosen: File, key: string) => {
-    const operation_id = await importFile(chosen, options, key);
-    void queryClient.invalidateQueries({ queryKey: ['operations', 'list'] });
+    form.submit(async () => {
+      const sent = table === null ? chosen : await toImportFile(chosen, table);
+      const preview = await checkFile(sent, onConflict);
+      const lines = preview.skipped.map(({ line = 0 }) => line);
+      const cells = await cellsAt(sent, table !== null, lines);
+      setChecked({ file: sent, preview, cells, keys: { invite: newIdempotencyKey(), silent: newIdempotencyKey() } });
+    });
+  const start = async ({ file: sent, keys }: Checked, invite: boolean) => {
+    const options = { on_conflict: onConflict, invite };
+    const operation_id = await importFile(sent, options, invite ? keys.invite : keys.silent);
+    void changed('operations');
     await navigate(`/operations/${operation_id}`);
   };
   return (
@@ -53,30 +74,29 @@ export function ImportPage(): ReactNode {
       <Stack gap="md">
         <Section title={texts.source}>
           <Stack gap="md">
-            <FileDrop
-              file={file}
-              onChange={(chosen) => {
-                discardCheck();
-                setFile(chosen);
-              }}
-            />
+            <FileDrop file={file} onChange={take} />
+            {file !== null && table !== null && (
+              <ColumnMapping
+                table={table}
+                onChange={changeTable}
+                onEncoding={(encoding) => void form.submit(() => read(file, encoding))}
+              />
+            )}
             <Radio.Group
               label={texts.onConflict}
-              value={options.on_conflict}
-              onChange={(value) => choose({ on_conflict: value === 'skip' ? value : 'fail' })}
+              value={onConflict}
+              onChange={(value) => {
+                discardCheck();
+                setOnConflict(value === 'skip' ? value : 'fail');
+              }}
             >
               <Group gap="lg" mt="xs">
                 <Radio value="fail" label={texts.fail} />
                 <Radio value="skip" label={texts.skip} />
               </Group>
             </Radio.Group>
-            <Checkbox
-              label={texts.invite}
-              checked={options.invite}
-              onChange={(event) => choose({ invite: event.currentTarget.checked })}
-            />
             <ProblemAlert error={form.problem} />
-            <Group>
+            <Group justify="flex-end">
               <Button
                 variant={checked === null ? 'filled' : 'default'}
                 disabled={file === null}
@@ -96,14 +116,8 @@ export function ImportPage(): ReactNode {
             )}
           </Stack>
         </Section>
-        {file !== null && checked !== null && !form.isSending && (
-          <ImportReport
-            key={checked.key}
-            file={file}
-            preview={checked.preview}
-            invites={options.invite}
-            onImport={() => start(file, checked.key)}
-          />
+        {checked !== null && !form.isSending && (
+          <ImportReport key={checked.keys.invite} {...checked} onImport={(invite) => start(checked, invite)} />
         )}
       </Stack>
     </>

@@ -14,6 +14,12 @@ export const transferTexts: typeof en = {
     format: 'Format',
     csv: 'CSV',
     csvHint: 'Für Tabellenprogramme. Ein Import der Datei legt Benutzer an, ändert aber keine vorhandenen.',
+    delimiter: 'Zwischen den Zellen',
+    delimiters: { comma: 'Komma', semicolon: 'Strichpunkt (deutsches Excel)', tab: 'Tabulator' },
+    bom: 'Datei als UTF-8 kennzeichnen, damit Excel Umlaute zeigt',
+    columns: 'Spalten',
+    allColumns: 'Alle Spalten',
+    clearColumns: 'Wieder alle Spalten',
     ndjson: 'NDJSON',
     withoutDeleted: 'Gelöschte Benutzer werden nicht exportiert, obwohl die Liste sie zeigt.',
     ndjsonHint: 'Für Programme. Ein JSON-Objekt pro Zeile.',
@@ -33,9 +39,7 @@ export const transferTexts: typeof en = {
     drop: 'Datei hier ablegen',
     or: 'oder',
     choose: 'Datei auswählen',
-    formats:
-      'CSV oder NDJSON, bis zu 5.000.000 Zeilen. Die Spalten user_type, name und email sind erforderlich, ' +
-      'für Carrier-Benutzer auch carrier_id.',
+    formats: 'CSV oder NDJSON, bis zu 5.000.000 Zeilen. Benutzername und E-Mail-Adresse sind erforderlich.',
     columns: (names) =>
       `Mögliche Spalten: ${names}. Trennen Sie mehrere Rollen, Carrier oder Adressen mit Strichpunkten. ` +
       'Schreiben Sie Attribute als JSON.',
@@ -47,7 +51,15 @@ export const transferTexts: typeof en = {
     onConflict: 'Wenn Name, E-Mail-Adresse oder ID einer Zeile bereits vergeben ist',
     fail: 'Zeile als Fehler melden',
     skip: 'Zeile ohne Meldung überspringen',
-    invite: 'Neue Benutzer ohne Passwort per E-Mail einladen',
+    template: 'Vorlage herunterladen',
+    table: {
+      encoding: 'Zeichenkodierung',
+      encodings: { 'utf-8': 'UTF-8', 'windows-1252': 'Windows-1252 (ältere Excel-Dateien)' },
+      allRows: (label) => `${label} in allen Zeilen`,
+      unknown: 'Diese Spalten sind nicht bekannt. Wählen Sie, was sie enthalten.',
+      untitled: (place) => `Spalte ${place}`,
+      ignore: 'Nicht importieren',
+    },
     check: 'Datei prüfen',
     checking: 'Die Datei wird hochgeladen und geprüft …',
     uploading: 'Die Datei wird hochgeladen …',
@@ -74,7 +86,15 @@ export const transferTexts: typeof en = {
     nothingNew: 'Alle Benutzer dieser Datei sind bereits vorhanden.',
     download: (count) => `${rows(count)} zur Korrektur herunterladen`,
     submit: (count) => `${count} Benutzer importieren`,
-    submitInvite: (count) => `${count} Benutzer importieren und Einladungen senden`,
+    inviteQuestion: (mails, duration) =>
+      mails === '1'
+        ? 'Ein neuer Benutzer hat kein Passwort. Möchten Sie ihm jetzt eine Einladung senden? Sie können das auch ' +
+          'später tun.'
+        : `${mails} neue Benutzer haben kein Passwort. Möchten Sie jetzt ${mails} Einladungen senden? Das dauert ` +
+          `etwa ${duration}. Sie können das auch später tun.`,
+    submitInvite: (count, mails) =>
+      `${count} Benutzer importieren und ${mails === '1' ? '1 Einladung' : `${mails} Einladungen`} senden`,
+    submitSilent: (count) => `${count} Benutzer ohne Einladung importieren`,
     errors: 'Zeilen mit Fehlern',
     onlyFirst: (shown, total) => `Die ersten ${shown} von ${total} Zeilen mit Fehlern`,
     showMore: 'Mehr anzeigen',

@@ -13,6 +13,12 @@ export const transferTexts = {
     format: 'Format',
     csv: 'CSV',
     csvHint: 'For spreadsheets. An import of the file creates users, but does not change existing users.',
+    delimiter: 'Between the cells',
+    delimiters: { comma: 'Comma', semicolon: 'Semicolon (Excel in German)', tab: 'Tab' },
+    bom: 'Mark the file as UTF-8, so that Excel shows umlauts',
+    columns: 'Columns',
+    allColumns: 'All columns',
+    clearColumns: 'All columns again',
     ndjson: 'NDJSON',
     withoutDeleted: 'Deleted users are not exported, although the list shows them.',
     ndjsonHint: 'For programs. One JSON object per line.',
@@ -31,9 +37,7 @@ export const transferTexts = {
     drop: 'Drop a file here',
     or: 'or',
     choose: 'Choose a file',
-    formats:
-      'CSV or NDJSON, up to 5,000,000 rows. The columns user_type, name and email are required, ' +
-      'and carrier_id for Carrier Users.',
+    formats: 'CSV or NDJSON, up to 5,000,000 rows. The user name and the e-mail address are required.',
     columns: (names: string) =>
       `Accepted columns: ${names}. Separate several roles, carriers or addresses with semicolons. ` +
       'Write attributes as JSON.',
@@ -44,7 +48,15 @@ export const transferTexts = {
     onConflict: 'If the name, e-mail address or ID of a row is already taken',
     fail: 'Report the row as an error',
     skip: 'Skip the row silently',
-    invite: 'Invite new users without a password by e-mail',
+    template: 'Download a template',
+    table: {
+      encoding: 'Character encoding',
+      encodings: { 'utf-8': 'UTF-8', 'windows-1252': 'Windows-1252 (older Excel files)' },
+      allRows: (label: string) => `${label} of all rows`,
+      unknown: 'These columns are not known. Choose what they contain.',
+      untitled: (place: number) => `Column ${place}`,
+      ignore: 'Do not import',
+    },
     check: 'Check the file',
     checking: 'Uploading and checking the file…',
     uploading: 'Uploading the file…',
@@ -66,7 +78,14 @@ export const transferTexts = {
     nothingNew: 'All users in this file already exist.',
     download: (count: string) => `Download ${rows(count)} for correction`,
     submit: (count: string) => `Import ${users(count)}`,
-    submitInvite: (count: string) => `Import ${users(count)} and send invitations`,
+    inviteQuestion: (mails: string, duration: string) =>
+      mails === '1'
+        ? 'One new user has no password. Do you want to send an invitation now? You can also do so later.'
+        : `${mails} new users have no password. Do you want to send ${mails} invitations now, which takes about ` +
+          `${duration}? You can also do so later.`,
+    submitInvite: (count: string, mails: string) =>
+      `Import ${users(count)} and send ${mails === '1' ? '1 invitation' : `${mails} invitations`}`,
+    submitSilent: (count: string) => `Import ${users(count)} without invitations`,
     errors: 'Rows with errors',
     onlyFirst: (shown: string, total: string) => `The first ${shown} of ${total} rows with errors`,
     showMore: 'Show more',

@@ -1,4 +1,4 @@
-import { Group, MultiSelect, PasswordInput, Radio, SimpleGrid, Stack, TextInput } from '@mantine/core';
+import { Autocomplete, Group, MultiSelect, PasswordInput, Radio, SimpleGrid, Stack, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { type ReactNode, useState } from 'react';
 import { useNavigate } from 'react-router';
@@ -11,6 +11,7 @@ import { type ProblemForm, useProblemForm } from '../components/use-problem-form
 import { useRoles } from '../roles/use-roles';
 import { useMe } from '../session/use-me';
 import { useTexts } from '../texts/language';
+import { useCarriers, useIsNewCarrier } from './carriers';
 import { usersTexts as de } from './texts.de';
 import { usersTexts as en } from './texts.en';
 
@@ -109,8 +110,10 @@ function UserFields({ values, set, form }: UserFieldsProps): ReactNode {
   const texts = useTexts({ en, de });
   const { user: me } = useMe();
   const roles = useRoles();
+  const carriers = useCarriers();
+  const isNewCarrier = useIsNewCarrier(values.carrier_id);
   const isSystem = values.user_type === 'system';
-  const line = (field: 'name' | 'email' | 'first_name' | 'last_name' | 'carrier_id', isRequired = false) => (
+  const line = (field: 'name' | 'email' | 'first_name' | 'last_name', isRequired = false) => (
     <TextInput
       label={isRequired ? texts.fields[field] : texts.create.optional(texts.fields[field])}
       value={values[field]}
@@ -143,7 +146,21 @@ function UserFields({ values, set, form }: UserFieldsProps): ReactNode {
         {line('email', true)}
         {line('first_name')}
         {line('last_name')}
-        {!isSystem && me.user_type === 'system' && line('carrier_id', true)}
+        {!isSystem && me.user_type === 'system' && (
+          <Autocomplete
+            label={texts.fields.carrier_id}
+            description={isNewCarrier ? texts.create.newCarrier : undefined}
+            inputWrapperOrder={['label', 'input', 'description', 'error']}
+            descriptionProps={{ role: 'status' }}
+            data={carriers}
+            limit={20}
+            value={values.carrier_id}
+            onChange={(carrier_id) => set({ carrier_id })}
+            error={form.errorOf('carrier_id')}
+            required
+            withAsterisk={false}
+          />
+        )}
         {roles.data !== undefined && (
           <MultiSelect
             label={texts.create.optional(texts.fields.roles)}

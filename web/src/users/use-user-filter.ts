@@ -2,6 +2,7 @@ import { listUsersFilters } from '../api/filters';
 import type { FilterFields, FilterNames } from '../components/filter/conditions';
 import { useRoleNames } from '../roles/use-roles';
 import { useTexts } from '../texts/language';
+import { useCarriers } from './carriers';
 import { usersTexts as de } from './texts.de';
 import { usersTexts as en } from './texts.en';
 
@@ -18,5 +19,6 @@ export const userFilters: FilterFields = { ...filters, attributes: { kind: 'attr
 export function useUserFilterNames(suggests = true): FilterNames {
   const { fields, status, userType } = useTexts({ en, de });
   const role = useRoleNames(suggests);
-  return { fields, choices: { status, user_type: userType }, suggestions: { role } };
+  const carrier_id = useCarriers(suggests);
+  return { fields, choices: { status, user_type: userType }, suggestions: { role, carrier_id } };
 }

@@ -35,15 +35,24 @@ const icons: Record<UserAction, typeof IconMail> = {
   purge: IconTrashX,
 };
 
+interface UserMenuProps {
+  user: User;
+  isLarge?: boolean;
+  /** actions that stand beside the menu */
+  except?: UserAction[];
+}
+
 /**
  * Shows a menu of the actions that the caller may use on a user, or nothing if there is none.
  * Renders only its button until the first click: menus in all rows would slow down page changes.
  */
-export function UserMenu({ user, isLarge = false }: { user: User; isLarge?: boolean }): ReactNode {
+export function UserMenu({ user, isLarge = false, except = [] }: UserMenuProps): ReactNode {
   const texts = useTexts({ en, de }).actions;
   const mayDo = useAllowedActions(user);
   const [wasOpened, setWasOpened] = useState(false);
-  const actions = (Object.keys(icons) as UserAction[]).filter((action) => mayDo(action) && isOffered(action, user));
+  const actions = (Object.keys(icons) as UserAction[]).filter(
+    (action) => mayDo(action) && isOffered(action, user) && !except.includes(action),
+  );
   if (actions.length === 0) return null;
   const button: ActionIconProps & { 'aria-label': string } = {
     variant: isLarge ? 'default' : 'subtle',

@@ -1,7 +1,8 @@
-import { type QueryClient, useQuery, type UseQueryResult } from '@tanstack/react-query';
+import { useQuery, type UseQueryResult } from '@tanstack/react-query';
 import { api, dataOf, type Schema } from '../api/client';
 import { listUsers } from '../api/list-users';
 import { isProblem } from '../api/problems';
+import { queryClient } from '../api/query-client';
 import { changed } from '../api/stale';
 import { useMe } from '../session/use-me';
 
@@ -30,13 +31,13 @@ export function useUser(user_id: string): UseQueryResult<User> {
 }
 
 /** Stores a changed user in the cache, and refreshes everything else about users. */
-export async function cacheUser(queryClient: QueryClient, user: User): Promise<void> {
+export async function cacheUser(user: User): Promise<void> {
   queryClient.setQueryData(['users', 'one', user.user_id], user);
   await changed('users');
 }
 
 /** Changes a user if the version is current. @throws ApiProblem `user.version_mismatch` */
-export function changeUser({ user_id, version }: User, body: UserChanges): Promise<User> {
+export function changeUser({ user_id, version }: Pick<User, 'user_id' | 'version'>, body: UserChanges): Promise<User> {
   const params = { path: { user_id }, header: { 'If-Match': `"${version}"` } };
   return dataOf(api.PATCH('/user/{user_id}', { params, body }));
 }

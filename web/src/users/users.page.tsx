@@ -14,6 +14,7 @@ import { PageHeader } from '../components/page';
 import { useMe } from '../session/use-me';
 import { useTexts } from '../texts/language';
 import { TransferMenu } from '../transfer/transfer-menu';
+import { CarrierFilter } from './carrier-filter';
 import { CreateUserDialog } from './create-user-dialog';
 import { usersTexts as de } from './texts.de';
 import { usersTexts as en } from './texts.en';
@@ -68,6 +69,7 @@ export function UsersPage(): ReactNode {
       <Group gap="xs" mb="sm">
         <SearchInput label={texts.search} params={params} />
         <UsersViewSwitch params={params} />
+        <CarrierFilter params={params} />
         <FilterBuilder
           fields={userFilters}
           names={filterNames}

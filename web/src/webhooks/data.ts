@@ -50,14 +50,19 @@ async function change<Result>(request: Promise<Result>): Promise<Result> {
   return result;
 }
 
-/** Creates a webhook. The response contains its secret. */
-export function createWebhook(body: WebhookSettings): Promise<CreatedWebhook> {
-  return change(dataOf(api.POST('/webhook/create', { body })));
+/** Reads a webhook. */
+export function readWebhook(webhook_id: string): Promise<Webhook> {
+  return dataOf(api.GET('/webhook/{webhook_id}', { params: pathOf(webhook_id) }));
 }
 
-/** Changes settings of a webhook. */
-export function changeWebhook(webhook_id: string, body: Partial<WebhookSettings>): Promise<unknown> {
-  return change(api.PATCH('/webhook/{webhook_id}', { params: pathOf(webhook_id), body }));
+/** Creates a webhook. The response contains its secret. The form then calls `changed`. */
+export function createWebhook(body: WebhookSettings): Promise<CreatedWebhook> {
+  return dataOf(api.POST('/webhook/create', { body }));
+}
+
+/** Changes settings of a webhook. The form then calls `changed`. */
+export function changeWebhook(webhook_id: string, body: Partial<WebhookSettings>): Promise<Webhook> {
+  return dataOf(api.PATCH('/webhook/{webhook_id}', { params: pathOf(webhook_id), body }));
 }
 
 /** Sends a request of a webhook once more. */

@@ -6,7 +6,6 @@ export const webhooksTexts: typeof en = {
   description: 'Ein Webhook sendet Änderungen an Benutzern, Sitzungen, Rollen und API-Schlüsseln sofort an ein Modul.',
   create: 'Webhook anlegen',
   edit: 'Webhook bearbeiten',
-  save: 'Speichern',
   empty: 'Es gibt noch keine Webhooks',
   emptyHint: 'Legen Sie für jedes Modul, das von Änderungen erfahren muss, einen Webhook an.',
   fields: {

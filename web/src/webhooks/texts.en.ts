@@ -4,7 +4,6 @@ export const webhooksTexts = {
   description: 'A webhook sends changes of users, sessions, roles and API keys to a module as they happen.',
   create: 'Create webhook',
   edit: 'Edit webhook',
-  save: 'Save',
   empty: 'There are no webhooks yet',
   emptyHint: 'Create a webhook for each module that needs to know what changes.',
   fields: {

@@ -1,20 +1,26 @@
-import { Box, Button, Checkbox, MultiSelect, Stack, TagsInput, TextInput } from '@mantine/core';
+import { Box, Checkbox, MultiSelect, Stack, TagsInput, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { useNavigate, useParams } from 'react-router';
 import { listChangesFilters } from '../api/filters';
 import { uuidPattern } from '../api/ids';
+import { ApiProblem } from '../api/problems';
+import { changed as hasChanged } from '../api/stale';
 import { useEventName } from '../audit/use-event-name';
-import { BackLink, FormActions, NotFoundPage, PageHeader, PageSkeleton, Section } from '../components/page';
+import { pick } from '../components/drafts/draft';
+import { DraftForm } from '../components/drafts/draft-form';
+import { useDraft } from '../components/drafts/use-draft';
+import { BackLink, NotFoundPage, PageHeader, PageSkeleton, Section } from '../components/page';
 import { ProblemAlert } from '../components/problem-alert';
 import { SecretDialog } from '../components/secret-dialog';
-import { useProblemForm } from '../components/use-problem-form';
 import { useMe } from '../session/use-me';
 import { useTexts } from '../texts/language';
+import { useValueText } from '../users/use-value-text';
 import {
   changeWebhook,
   createWebhook,
   type CreatedWebhook,
+  readWebhook,
   type Webhook,
   webhookQuery,
   type WebhookSettings,
@@ -47,32 +53,36 @@ function SettingsForm({ webhook }: { webhook: Webhook | undefined }): ReactNode 
   const { user, can } = useMe();
   const nameOf = useEventName();
   const navigate = useNavigate();
-  const [before] = useState<WebhookSettings>({
-    url: webhook?.url ?? '',
-    description: webhook?.description ?? null,
-    type_in: (webhook?.type_in ?? []) as WebhookSettings['type_in'],
-    carrier_scope: webhook?.carrier_scope ?? null,
-    include_values: webhook?.include_values ?? false,
-  });
-  const [settings, setSettings] = useState(before);
+  const textOf = useValueText();
   // Kept only in this component: the secret must not enter the query cache.
   const [created, setCreated] = useState<CreatedWebhook | null>(null);
-  const form = useProblemForm(Object.keys(before));
-  const set = (change: Partial<WebhookSettings>) => setSettings((current) => ({ ...current, ...change }));
+  const draft = useDraft<Webhook | undefined, WebhookSettings>({
+    record: webhook,
+    valuesOf: settingsOf,
+    read: () => readWebhook(webhook?.webhook_id ?? ''),
+    save: async ({ base, values, changed }) => {
+      if (base === undefined) {
+        setCreated(await createWebhook(values));
+        return undefined;
+      }
+      // Webhooks have no version that the service could compare.
+      const { updated_at } = await readWebhook(base.webhook_id);
+      if (updated_at !== base.updated_at) throw new ApiProblem({ code: 'webhook.changed', status: 412 });
+      return changeWebhook(base.webhook_id, pick(values, changed));
+    },
+    onSaved: async (saved) => {
+      await hasChanged('webhooks');
+      if (saved !== undefined) await navigate(`/webhooks/${saved.webhook_id}`);
+    },
+  });
+  const { values: settings, set, form } = draft;
   const field = (name: keyof WebhookSettings) => ({ label: texts.fields[name], error: form.errorOf(name) });
-  const save = async () => {
-    if (webhook === undefined) setCreated(await createWebhook(settings));
-    else {
-      await changeWebhook(webhook.webhook_id, changesOf(before, settings));
-      await navigate(`/webhooks/${webhook.webhook_id}`);
-    }
-  };
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        void form.submit(save);
-      }}
+    <DraftForm
+      draft={draft}
+      names={texts.fields}
+      textOf={textOf}
+      {...(webhook === undefined ? { submitLabel: texts.create } : {})}
     >
       <Section title={texts.settings}>
         <Stack gap="md" maw={560}>
@@ -119,25 +129,24 @@ function SettingsForm({ webhook }: { webhook: Webhook | undefined }): ReactNode 
               onChange={(event) => set({ include_values: event.currentTarget.checked })}
             />
           )}
-          <ProblemAlert error={form.problem} />
         </Stack>
       </Section>
-      <FormActions>
-        <Button type="submit" loading={form.isSending}>
-          {webhook === undefined ? texts.create : texts.save}
-        </Button>
-      </FormActions>
       <SecretDialog
         value={created?.secret ?? null}
         texts={texts.secret}
         example={verification}
         onDone={() => void navigate(`/webhooks/${created?.webhook_id}`, { replace: true })}
       />
-    </form>
+    </DraftForm>
   );
 }
 
-function changesOf(before: WebhookSettings, after: WebhookSettings): Partial<WebhookSettings> {
-  const isChanged = ([name, value]: [string, unknown]) => value !== before[name as keyof WebhookSettings];
-  return Object.fromEntries(Object.entries(after).filter(isChanged));
+function settingsOf(webhook: Webhook | undefined): WebhookSettings {
+  return {
+    url: webhook?.url ?? '',
+    description: webhook?.description ?? null,
+    type_in: (webhook?.type_in ?? []) as WebhookSettings['type_in'],
+    carrier_scope: webhook?.carrier_scope ?? null,
+    include_values: webhook?.include_values ?? false,
+  };
 }

@@ -9,6 +9,7 @@ import {
   type FilterNames,
   type Operator,
 } from './conditions';
+import { TimePresets } from './time-presets';
 import { ValueInput } from './value-input';
 
 interface ConditionFormProps {
@@ -16,11 +17,13 @@ interface ConditionFormProps {
   names: FilterNames;
   /** the condition to change; absent = a new one */
   initial: Condition | undefined;
+  /** whether a text must be equal instead of contained by default, as before a bulk change */
+  isExact: boolean;
   onApply: (condition: Condition) => void;
 }
 
 /** Asks for a condition: a field, an operator of the field, and a value. */
-export function ConditionForm({ fields, names, initial, onApply }: ConditionFormProps): ReactNode {
+export function ConditionForm({ fields, names, initial, isExact, onApply }: ConditionFormProps): ReactNode {
   const { filter: texts } = useShellTexts();
   const isAttribute = initial?.field.startsWith(attributePrefix) === true;
   const [name, setName] = useState<string | null>(isAttribute ? 'attributes' : (initial?.field ?? null));
@@ -33,7 +36,7 @@ export function ConditionForm({ fields, names, initial, onApply }: ConditionForm
   const field = name === null ? undefined : fields[name];
   const choose = (next: string | null) => {
     setName(next);
-    setOperator((next === null ? undefined : defaultOperator(fields[next]?.operators)) ?? '');
+    setOperator((next === null ? undefined : defaultOperator(next, fields[next]?.operators, isExact)) ?? '');
     setValue('');
   };
   return (
@@ -93,6 +96,9 @@ export function ConditionForm({ fields, names, initial, onApply }: ConditionForm
                 }))}
               />
             )}
+            {name !== null && field.operators.includes('_lt') && (
+              <TimePresets onApply={(preset) => onApply({ field: name, ...preset })} />
+            )}
             <ValueInput
               key={operator}
               field={field}
@@ -118,9 +124,13 @@ function isPlainText({ kind }: FilterField, operator: Operator): boolean {
   return (kind === 'text' || kind === 'id') && operator !== '_isnull' && operator !== '_in';
 }
 
-/** Returns the initial operator: "contains" for text, "after" for times, else "is". */
-function defaultOperator(operators: readonly Operator[] = []): Operator | undefined {
-  return (['_like', '_gt'] as const).find((one) => operators.includes(one)) ?? operators[0];
+/**
+ * Returns the initial operator: "after" for times; "contains" for text, unless it must be equal or
+ * is a carrier; else "is".
+ */
+function defaultOperator(field: string, operators: readonly Operator[] = [], isExact = false): Operator | undefined {
+  if (operators.includes('_gt')) return '_gt';
+  return operators.includes('_like') && !isExact && field !== 'carrier_id' ? '_like' : operators[0];
 }
 
 /** Returns the values of a typed or pasted list, separated by commas. */

@@ -19,13 +19,22 @@ interface FilterBuilderProps {
   shownElsewhere?: readonly string[];
   /** Called before the form of a condition opens, to load what it suggests. */
   onOpen?: () => void;
+  /** whether a text must be equal instead of contained by default, as before a bulk change */
+  isExact?: boolean;
 }
 
 /**
  * Adds, changes and removes the conditions of a list in the URL. Place it in a flex row: the
  * conditions wrap below the row.
  */
-export function FilterBuilder({ fields, names, params, shownElsewhere = [], onOpen }: FilterBuilderProps): ReactNode {
+export function FilterBuilder({
+  fields,
+  names,
+  params,
+  shownElsewhere = [],
+  onOpen,
+  isExact = false,
+}: FilterBuilderProps): ReactNode {
   const { filter: texts } = useShellTexts();
   const describe = useConditionText(fields, names);
   const button = useRef<HTMLButtonElement>(null);
@@ -83,6 +92,7 @@ export function FilterBuilder({ fields, names, params, shownElsewhere = [], onOp
                 fields={offered}
                 names={names}
                 initial={edited === 'new' ? undefined : edited}
+                isExact={isExact}
                 onApply={apply}
               />
             </Suspense>

@@ -1,4 +1,4 @@
-import { Autocomplete, MultiSelect, NativeSelect, Textarea, TextInput } from '@mantine/core';
+import { Autocomplete, MultiSelect, NativeSelect, TagsInput, Textarea, TextInput } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { own } from '../../own';
 import { useShellTexts } from '../../texts/use-shell-texts';
@@ -50,11 +50,20 @@ export function ValueInput({ field, operator, choiceNames, suggestions, ...input
         minRows={2}
         maxRows={8}
       />
+    ) : data === undefined ? (
+      <TagsInput
+        {...focus}
+        label={texts.value}
+        data={[...suggestions]}
+        value={value === '' ? [] : value.split(',')}
+        onChange={(values) => onChange(values.join(','))}
+        comboboxProps={inPopover}
+      />
     ) : (
       <MultiSelect
         {...focus}
         label={texts.value}
-        data={data ?? [...suggestions]}
+        data={data}
         value={value === '' ? [] : value.split(',')}
         onChange={(values) => onChange(values.join(','))}
         comboboxProps={inPopover}

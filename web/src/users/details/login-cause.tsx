@@ -3,7 +3,7 @@ import { Fragment, type ReactNode } from 'react';
 import { Link } from 'react-router';
 import type { Schema } from '../../api/client';
 import { TimeText } from '../../components/time-text';
-import { operationPermissions } from '../../pages';
+import { operationPermissions } from '../../operations/permissions';
 import { own } from '../../own';
 import { useMe } from '../../session/use-me';
 import { useTexts } from '../../texts/language';

@@ -1,9 +1,9 @@
-import { Anchor, Badge, Group, Paper, Stack, Text, ThemeIcon, Title } from '@mantine/core';
+import { Badge, Group, Paper, Stack, Text, ThemeIcon, Title } from '@mantine/core';
 import { IconAlertTriangle, IconCircleCheck, IconInfoCircle } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
-import { Link } from 'react-router';
 import type { Schema } from '../../api/client';
 import { useFailureReason } from '../../audit/use-event-name';
+import { AddressLink } from '../../components/address-link';
 import { PageSkeleton } from '../../components/page';
 import { ProblemAlert } from '../../components/problem-alert';
 import { TimeText } from '../../components/time-text';
@@ -156,9 +156,7 @@ function RefusalItem({ refusal: { occurred_at, reason, ip } }: { refusal: Schema
         <Text size="sm" c="dimmed" component="div">
           {ip !== null && (
             <>
-              <Anchor component={Link} to={`/audit?${new URLSearchParams({ ip })}`} inherit underline="always">
-                {ip}
-              </Anchor>
+              <AddressLink ip={ip} isInText />
               {' · '}
             </>
           )}

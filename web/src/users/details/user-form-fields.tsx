@@ -1,5 +1,6 @@
 import { Checkbox, Fieldset, JsonInput, SimpleGrid, Stack, TagsInput, TextInput } from '@mantine/core';
 import type { ReactNode } from 'react';
+import type { Draft } from '../../components/drafts/use-draft';
 import { TimeInput } from '../../components/time-input';
 import { useLanguage, useTexts } from '../../texts/language';
 import { type FieldDefinition, type PersonField, personFields, userFields } from '../fields';
@@ -7,20 +8,18 @@ import { usersTexts as de } from '../texts.de';
 import { usersTexts as en } from '../texts.en';
 import classes from '../users.module.css';
 import type { User } from '../user';
-import type { UserEdit } from './user-edit';
-import { isJsonObject } from './user-values';
+import { isJsonObject, type UserValues } from './user-values';
 
 const autoComplete = 'off';
 const groupClasses = { legend: classes.legend ?? '' };
 
 interface FieldsProps {
-  edit: UserEdit;
+  draft: Draft<UserValues>;
   user: User;
-  readOnly: boolean;
 }
 
 /** The fields of a user in groups: person, login, access and attributes. */
-export function UserFormFields({ edit, user, readOnly }: FieldsProps): ReactNode {
+export function UserFormFields({ draft, user }: FieldsProps): ReactNode {
   const texts = useTexts({ en, de });
   const language = useLanguage();
   const line = (field: PersonField | 'name' | 'email', hint?: string) => (
@@ -29,10 +28,9 @@ export function UserFormFields({ edit, user, readOnly }: FieldsProps): ReactNode
       label={texts.fields[field]}
       description={hint}
       inputWrapperOrder={['label', 'input', 'description', 'error']}
-      value={edit.values[field]}
-      onChange={(event) => edit.set({ [field]: event.currentTarget.value })}
-      error={edit.form.errorOf(field)}
-      readOnly={readOnly}
+      value={draft.values[field]}
+      onChange={(event) => draft.set({ [field]: event.currentTarget.value })}
+      error={draft.form.errorOf(field)}
       autoComplete={autoComplete}
     />
   );
@@ -52,20 +50,20 @@ export function UserFormFields({ edit, user, readOnly }: FieldsProps): ReactNode
         <Checkbox
           mt="md"
           label={texts.fields.must_change_password}
-          checked={edit.values.must_change_password}
-          disabled={readOnly}
-          onChange={(event) => edit.set({ must_change_password: event.currentTarget.checked })}
+          checked={draft.values.must_change_password}
+          onChange={(event) => draft.set({ must_change_password: event.currentTarget.checked })}
         />
       </Fieldset>
-      <AccessFields edit={edit} user={user} readOnly={readOnly} />
+      <AccessFields draft={draft} user={user} />
       <Fieldset mx={0} classNames={groupClasses} legend={texts.fields.attributes}>
         <JsonInput
           aria-label={texts.fields.attributes}
           description={texts.edit.attributesHint}
-          value={edit.values.attributes}
-          onChange={(attributes) => edit.set({ attributes })}
-          error={isJsonObject(edit.values.attributes) ? edit.form.errorOf('attributes') : texts.edit.attributesInvalid}
-          readOnly={readOnly}
+          value={draft.values.attributes}
+          onChange={(attributes) => draft.set({ attributes })}
+          error={
+            isJsonObject(draft.values.attributes) ? draft.form.errorOf('attributes') : texts.edit.attributesInvalid
+          }
           autosize
           minRows={2}
           maxRows={16}
@@ -76,9 +74,9 @@ export function UserFormFields({ edit, user, readOnly }: FieldsProps): ReactNode
   );
 }
 
-function AccessFields({ edit, user, readOnly }: FieldsProps): ReactNode {
+function AccessFields({ draft, user }: FieldsProps): ReactNode {
   const texts = useTexts({ en, de });
-  const { carrier_scope, allowed_ips, second_factor_required_from } = edit.values;
+  const { carrier_scope, allowed_ips, second_factor_required_from } = draft.values;
   return (
     <Fieldset mx={0} classNames={groupClasses} legend={texts.edit.access}>
       <Stack gap="md">
@@ -86,9 +84,8 @@ function AccessFields({ edit, user, readOnly }: FieldsProps): ReactNode {
           label={texts.fields.allowed_ips}
           description={texts.edit.allowedIpsHint}
           value={allowed_ips}
-          onChange={(next) => edit.set({ allowed_ips: next })}
-          error={edit.form.errorOf('allowed_ips')}
-          readOnly={readOnly}
+          onChange={(next) => draft.set({ allowed_ips: next })}
+          error={draft.form.errorOf('allowed_ips')}
           splitChars={[',', ' ']}
           acceptValueOnBlur
         />
@@ -97,17 +94,15 @@ function AccessFields({ edit, user, readOnly }: FieldsProps): ReactNode {
             <Checkbox
               label={texts.edit.allCarriers}
               checked={carrier_scope === null}
-              disabled={readOnly}
-              onChange={(event) => edit.set({ carrier_scope: event.currentTarget.checked ? null : [] })}
+              onChange={(event) => draft.set({ carrier_scope: event.currentTarget.checked ? null : [] })}
             />
             {carrier_scope !== null && (
               <TagsInput
                 label={texts.fields.carrier_scope}
                 description={texts.edit.carrierScopeHint}
                 value={carrier_scope}
-                onChange={(next) => edit.set({ carrier_scope: next })}
-                error={edit.form.errorOf('carrier_scope')}
-                readOnly={readOnly}
+                onChange={(next) => draft.set({ carrier_scope: next })}
+                error={draft.form.errorOf('carrier_scope')}
                 splitChars={[',', ' ']}
                 acceptValueOnBlur
               />
@@ -118,9 +113,8 @@ function AccessFields({ edit, user, readOnly }: FieldsProps): ReactNode {
           label={texts.fields.second_factor_required_from}
           description={texts.edit.secondFactorHint}
           value={second_factor_required_from}
-          onChange={(time) => edit.set({ second_factor_required_from: time })}
-          error={edit.form.errorOf('second_factor_required_from')}
-          readOnly={readOnly}
+          onChange={(time) => draft.set({ second_factor_required_from: time })}
+          error={draft.form.errorOf('second_factor_required_from')}
           maw={280}
         />
       </Stack>

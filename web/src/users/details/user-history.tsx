@@ -1,13 +1,14 @@
-import { Anchor, Button, Group, Stack, Text } from '@mantine/core';
+import { Button, Group, Stack, Text } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { Link } from 'react-router';
 import { api, dataOf } from '../../api/client';
 import { useChanges } from '../../audit/changes';
-import type { AuditEvent } from '../../audit/data';
+import type { AuditEvent, Names } from '../../audit/data';
+import { ActorText } from '../../audit/event-parties';
 import { auditTexts as auditDe } from '../../audit/texts.de';
 import { auditTexts as auditEn } from '../../audit/texts.en';
 import { useEventName } from '../../audit/use-event-name';
+import { AddressLink } from '../../components/address-link';
 import { EmptyState, PageSkeleton } from '../../components/page';
 import { ProblemAlert } from '../../components/problem-alert';
 import { TimeText } from '../../components/time-text';
@@ -44,7 +45,7 @@ export function UserHistory({ user }: { user: User }): ReactNode {
       {events.length === 0 && history.error === null && <EmptyState title={texts.empty} />}
       <ul className={classes.list}>
         {events.map((event) => (
-          <HistoryItem key={event.event_id} event={event} user={user} names={names} />
+          <HistoryItem key={event.event_id} event={event} names={names} />
         ))}
       </ul>
       {history.hasNextPage && (
@@ -58,15 +59,7 @@ export function UserHistory({ user }: { user: User }): ReactNode {
   );
 }
 
-function HistoryItem({
-  event,
-  user,
-  names,
-}: {
-  event: AuditEvent;
-  user: User;
-  names: Record<string, string>;
-}): ReactNode {
+function HistoryItem({ event, names }: { event: AuditEvent; names: Names }): ReactNode {
   const nameOf = useEventName();
   return (
     <li className={classes.item}>
@@ -77,35 +70,16 @@ function HistoryItem({
         </Text>
       </Group>
       <Text size="sm" c="dimmed" component="div">
-        <ActorText event={event} user={user} names={names} />
-        {event.ip !== null && ` · ${event.ip}`}
+        <ActorText event={event} names={names} />
+        {event.ip !== null && (
+          <>
+            {' · '}
+            <AddressLink ip={event.ip} isInText />
+          </>
+        )}
       </Text>
       <ChangeList changes={event.changes} />
     </li>
-  );
-}
-
-function ActorText({
-  event,
-  user,
-  names,
-}: {
-  event: AuditEvent;
-  user: User;
-  names: Record<string, string>;
-}): ReactNode {
-  const texts = useTexts({ en, de }).history;
-  const { actor_id, actor_type } = event;
-  if (actor_id === null) return actor_type === 'system' ? texts.bySystem : texts.byAnonymous;
-  if (actor_type === 'key') return texts.byKey;
-  if (actor_id === user.user_id) return texts.bySelf;
-  return (
-    <>
-      {texts.by}{' '}
-      <Anchor component={Link} to={`/users/${actor_id}`} inherit underline="always">
-        {names[actor_id] ?? actor_id}
-      </Anchor>
-    </>
   );
 }
 

@@ -1,5 +1,6 @@
-import { Checkbox, Stack, Text } from '@mantine/core';
+import { Box, Checkbox, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
+import { DraftForm } from '../../components/drafts/draft-form';
 import { EmptyState, PageSkeleton } from '../../components/page';
 import { ProblemAlert } from '../../components/problem-alert';
 import { useRoles } from '../../roles/use-roles';
@@ -8,14 +9,16 @@ import { useTexts } from '../../texts/language';
 import { usersTexts as de } from '../texts.de';
 import { usersTexts as en } from '../texts.en';
 import type { User } from '../user';
-import { SaveBar, UserVersionDialog, useUserEdit } from './user-edit';
+import { useValueText } from '../use-value-text';
+import { useUserDraft } from './use-user-draft';
 
 /** Shows the roles of a user. With `user:update`, the caller can change them. */
 export function UserRoles({ user }: { user: User }): ReactNode {
   const texts = useTexts({ en, de });
   const { can } = useMe();
   const roles = useRoles();
-  const edit = useUserEdit(user, ['roles']);
+  const draft = useUserDraft(user);
+  const textOf = useValueText();
   const mayChange = can('user:update') && user.deleted_at === null;
   if (!can('role:read')) {
     if (user.roles.length === 0) return <EmptyState title={texts.noRoles} />;
@@ -24,20 +27,15 @@ export function UserRoles({ user }: { user: User }): ReactNode {
   if (roles.isPending) return <PageSkeleton />;
   const assignable = (roles.data ?? []).filter(({ user_types }) => user_types.includes(user.user_type));
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        void edit.save();
-      }}
-    >
-      <Stack gap="md" maw={800}>
+    <Box maw={800}>
+      <DraftForm draft={draft} names={texts.fields} textOf={textOf}>
         <ProblemAlert error={roles.error} onRetry={() => void roles.refetch()} />
         <Checkbox.Group
           label={texts.roles.label}
           description={texts.roles.hint}
-          value={edit.values.roles}
-          onChange={(next) => edit.set({ roles: next })}
-          error={edit.form.errorOf('roles')}
+          value={draft.values.roles}
+          onChange={(next) => draft.set({ roles: next })}
+          error={draft.form.errorOf('roles')}
         >
           <Stack gap="sm" mt="sm">
             {assignable.map(({ name, description }) => (
@@ -53,9 +51,7 @@ export function UserRoles({ user }: { user: User }): ReactNode {
             ))}
           </Stack>
         </Checkbox.Group>
-        <SaveBar edit={edit} />
-      </Stack>
-      <UserVersionDialog edit={edit} />
-    </form>
+      </DraftForm>
+    </Box>
   );
 }

@@ -1,4 +1,4 @@
-import { own } from '../../own';
+import { isObject, own } from '../../own';
 import { type PersonField, personFields } from '../fields';
 import type { User, UserChanges } from '../user';
 
@@ -35,13 +35,6 @@ export function valuesOf(user: User): UserValues {
   };
 }
 
-/** Returns the fields whose values differ. */
-export function changedFields(before: UserValues, after: UserValues): UserField[] {
-  return (Object.keys(after) as UserField[]).filter(
-    (field) => JSON.stringify(before[field]) !== JSON.stringify(after[field]),
-  );
-}
-
 /** Returns whether a text is a JSON object, or empty. */
 export function isJsonObject(text: string): boolean {
   try {
@@ -51,9 +44,7 @@ export function isJsonObject(text: string): boolean {
   }
 }
 
-/**
- * Returns the body of `PATCH /user/{user_id}` that changes the fields from one value to another.
- */
+/** Returns the body of `PATCH /user/{user_id}` that changes some fields. */
 export function changesOf(before: UserValues, after: UserValues, fields: readonly UserField[]): UserChanges {
   return Object.fromEntries(fields.map((field) => [field, changeOf(field, before, after)]));
 }
@@ -65,11 +56,6 @@ function changeOf(field: UserField, before: UserValues, after: UserValues): unkn
 }
 
 const parse = (text: string) => JSON.parse(text.trim() || '{}') as Record<string, unknown>;
-
-/** Returns whether a parsed JSON value is an object. */
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 /** Returns the merge patch between two objects (RFC 7396): null removes a key. */
 function mergePatch(before: Record<string, unknown>, after: Record<string, unknown>): Record<string, unknown> {

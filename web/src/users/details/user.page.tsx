@@ -1,4 +1,4 @@
-import { Group, Tabs } from '@mantine/core';
+import { Button, Group, Tabs } from '@mantine/core';
 import { type ReactNode, Suspense } from 'react';
 import { useParams, useSearchParams } from 'react-router';
 import { lazyPart } from '../../components/boundary';
@@ -8,6 +8,7 @@ import { useMe } from '../../session/use-me';
 import { useTexts } from '../../texts/language';
 import { usersTexts as de } from '../texts.de';
 import { usersTexts as en } from '../texts.en';
+import { useUserActions } from '../use-user-actions';
 import { UserBadges } from '../user-badges';
 import { UserMenu } from '../user-menu';
 import classes from '../users.module.css';
@@ -17,6 +18,7 @@ import { LoginNotice } from './login-notice';
 import { UserData } from './user-data';
 import { UserFactors } from './user-factors';
 import { UserHistory } from './user-history';
+import { UserOverview } from './user-overview';
 import { UserRoles } from './user-roles';
 
 const UserSessions = lazyPart(async () => (await import('./user-sessions')).UserSessions);
@@ -45,8 +47,10 @@ function UserView({ user }: { user: User }): ReactNode {
   const { can } = useMe();
   const [search, setSearch] = useSearchParams();
   const isDeleted = user.deleted_at !== null;
+  const mayEdit = can('user:update') && !isDeleted;
   const pages: Partial<Record<Tab, ReactNode>> = {
-    data: <UserData user={user} />,
+    overview: <UserOverview user={user} />,
+    ...(mayEdit ? { data: <UserData user={user} /> } : {}),
     ...(isDeleted ? {} : { roles: <UserRoles user={user} /> }),
     ...(can('session:read') && !isDeleted ? { sessions: <UserSessions user={user} /> } : {}),
     ...(isDeleted ? {} : { factors: <UserFactors user={user} /> }),
@@ -54,15 +58,19 @@ function UserView({ user }: { user: User }): ReactNode {
     login: <LoginCheck user={user} />,
   };
   const wanted = search.get('tab') as Tab | null;
-  const tab = wanted !== null && Object.hasOwn(pages, wanted) ? wanted : 'data';
-  const show = (next: string) => setSearch(next === 'data' ? {} : { tab: next }, { replace: true });
+  const tab = wanted !== null && Object.hasOwn(pages, wanted) ? wanted : 'overview';
+  const show = (next: string) => setSearch(next === 'overview' ? {} : { tab: next }, { replace: true });
   return (
     <>
-      <PageHeader title={user.name} description={<Summary user={user} />} actions={<UserMenu user={user} isLarge />} />
+      <PageHeader
+        title={user.name}
+        description={<Summary user={user} />}
+        actions={<UserButtons user={user} {...(mayEdit && tab !== 'data' ? { onEdit: () => show('data') } : {})} />}
+      />
       {tab !== 'login' && <LoginNotice user={user} onShow={() => show('login')} />}
       <Tabs
         value={tab}
-        onChange={(next) => show(next ?? 'data')}
+        onChange={(next) => show(next ?? 'overview')}
         keepMounted={false}
         // `activity` would end the effect that reports unsaved changes of a hidden form.
         keepMountedMode="display-none"
@@ -80,6 +88,29 @@ function UserView({ user }: { user: User }): ReactNode {
           </Tabs.Panel>
         ))}
       </Tabs>
+    </>
+  );
+}
+
+/** Shows what operators do most, and all else in a menu. The notice below contains remedies. */
+function UserButtons({ user, onEdit }: { user: User; onEdit?: () => void }): ReactNode {
+  const texts = useTexts({ en, de });
+  const { mayDo, start, dialog } = useUserActions(user);
+  const hasSecure = user.status === 'active' && mayDo('secure');
+  return (
+    <>
+      {onEdit !== undefined && (
+        <Button variant="default" onClick={onEdit}>
+          {texts.overview.edit}
+        </Button>
+      )}
+      {hasSecure && (
+        <Button color="red" variant="light" onClick={() => start('secure')}>
+          {texts.actions.secure.label}
+        </Button>
+      )}
+      <UserMenu user={user} isLarge except={hasSecure ? ['secure'] : []} />
+      {dialog}
     </>
   );
 }

@@ -1,0 +1,35 @@
+import { useDebouncedValue } from '@mantine/hooks';
+import { useQuery } from '@tanstack/react-query';
+import { api, dataOf } from '../api/client';
+import { useMe } from '../session/use-me';
+
+/** Maximum number of suggested carriers. */
+const suggestedMax = 500;
+/** Milliseconds without a key after which the typed carrier is looked up. */
+const lookUpAfterMs = 300;
+
+/** Returns the carriers that have users, by name, or none without `user:read`. */
+export function useCarriers(isNeeded = true): string[] {
+  const { user, can } = useMe();
+  const { data } = useQuery({
+    queryKey: ['carriers', 'list'],
+    queryFn: ({ signal }) =>
+      dataOf(api.GET('/carrier/list', { params: { query: { per_page: suggestedMax, count: 'none' } }, signal })),
+    enabled: isNeeded && can('user:read') && user.user_type === 'system',
+    staleTime: 300_000,
+  });
+  return data?.items.map(({ carrier_id }) => carrier_id) ?? [];
+}
+
+/** Returns whether a typed carrier has no users yet. False until the service has answered. */
+export function useIsNewCarrier(typed: string): boolean {
+  const { user, can } = useMe();
+  const [carrier_id] = useDebouncedValue(typed.trim(), lookUpAfterMs);
+  const { data } = useQuery({
+    queryKey: ['carriers', 'one', carrier_id],
+    queryFn: ({ signal }) =>
+      dataOf(api.GET('/carrier/list', { params: { query: { carrier_id, per_page: 1, count: 'none' } }, signal })),
+    enabled: can('user:read') && user.user_type === 'system' && carrier_id !== '',
+  });
+  return carrier_id === typed.trim() && data?.items.length === 0;
+}
