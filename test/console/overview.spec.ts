@@ -114,7 +114,7 @@ describe('the frame, the start page, the audit log and the sessions of the conso
     await screenshot(page, 'overview-attention');
     await follow(page, '1 webhook was disabled by the service', rowOf(page, 'https://module.example'));
     await follow(page, 'Overview');
-    await follow(page, '1 e-mail fails and is being retried', rowOf(page, email), 'Fails repeatedly is Yes');
+    await follow(page, '1 e-mail fails and is being retried', rowOf(page, email), 'Failed twice or rejected is Yes');
     await switchToGerman(page);
     await follow(page, 'Übersicht', 'Der Mailserver ist nicht nutzbar', 'Hintergrundaufgaben stehen still');
     await expectAccessible(page);
@@ -234,8 +234,9 @@ describe('the frame, the start page, the audit log and the sessions of the conso
     ]);
     await click(page, '24 h', row);
     await click(row, /^Details: /, linkOf(dialogOf(page, 'Login succeeded'), 'All actions of this actor'));
-    await follow(dialogOf(page, 'Login succeeded'), 'Show the session', linkOf(page, '203.0.113.77'));
-    expect(new URL(page.url()).searchParams.get('session_id')).toBe(login);
+    await follow(dialogOf(page, 'Login succeeded'), 'Show the session');
+    await page.waitForURL((url) => url.searchParams.get('session_id') === login);
+    await linkOf(page, '203.0.113.77').waitFor();
   });
 
   it('folds the events of an operation, links to it, leaves it out, and exports the log', async () => {
