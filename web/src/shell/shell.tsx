@@ -59,11 +59,11 @@ function Frame(): ReactNode {
   useHotkeys([['mod+K', search.open]], []);
   return (
     <AppShell header={headerSize} navbar={{ ...navigationSize, collapsed: { mobile: !isOpen } }} padding="md">
-      <LoadingBar />
       <a className={classes.skip} href="#content" onClick={focusContent}>
         {navigation.skip}
       </a>
       <AppShell.Header className={classes.header}>
+        <LoadingBar />
         <Group gap="xs" wrap="nowrap" miw={0}>
           <Burger
             opened={isOpen}
