@@ -196,4 +196,22 @@ describe('the rotation of an API key', () => {
     expect((await secure({ keys: 'suspend' })).status).toBe(200);
     expect([await use(answer.body.key), await use(old.key)]).toEqual([401, 401]);
   });
+
+  it('suspends the key of a secured user whose secret is the old one since another rotation (R40)', async () => {
+    const thief = await service.loginAs({ user_type: 'system', roles: ['administrator'] });
+    const made = await createKey(service, ['user:read']);
+    const stolen = (await send(made, { keep_old_seconds: 0 }, thief)).body.key as string;
+    const secure = (body: object) =>
+      service.post(`/user/${thief.user_id}/secure`, { token: admin.token, body: { factors: 'keep', ...body } });
+    const { key } = await rotate(made, day);
+    expect([await use(stolen), await use(key)]).toEqual([200, 200]);
+    expect((await secure({})).body.errors).toMatchObject([{ pointer: '/keys', code: 'field.required' }]);
+    expect((await secure({ keys: 'suspend' })).status).toBe(200);
+    expect([await use(stolen), await use(key)]).toEqual([401, 401]);
+    const other = await service.loginAs({ user_type: 'system', roles: ['administrator'] });
+    const ended = await createKey(service, ['user:read']);
+    await send(ended, { keep_old_seconds: 0 }, other);
+    await rotate(ended, 0);
+    expect((await service.post(`/user/${other.user_id}/secure`, { token: admin.token, body: {} })).status).toBe(200);
+  });
 });

@@ -5376,13 +5376,13 @@ export interface components {
              */
             ip?: string;
             /**
-             * @description blocked network that contains the address
+             * @description blocked network that contains the address; requires `address_block:manage`
              * @example 203.0.113.0/24
              */
             network?: string;
             /**
              * Format: uuid
-             * @description address block of the network
+             * @description address block of the network; requires `address_block:manage`
              * @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2
              */
             address_block_id?: string;

@@ -215,7 +215,8 @@ export const usersTexts: typeof en = {
       ),
       address_blocked: cause(
         'Eine Adresse des Benutzers ist gesperrt',
-        ({ ip = '', network = '' }) => `Anmeldungen von ${ip} werden abgelehnt, weil ${network} gesperrt ist.`,
+        ({ ip = '', network = 'diese Adresse' }) =>
+          `Anmeldungen von ${ip} werden abgelehnt, weil ${network} gesperrt ist.`,
       ),
       password_change_required: cause(
         'Das Passwort muss geändert werden',

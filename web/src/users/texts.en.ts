@@ -200,7 +200,7 @@ export const usersTexts = {
       ),
       address_blocked: cause(
         'An address of the user is blocked',
-        ({ ip = '', network = '' }) => `Logins from ${ip} are rejected, because ${network} is blocked.`,
+        ({ ip = '', network = 'this address' }) => `Logins from ${ip} are rejected, because ${network} is blocked.`,
       ),
       password_change_required: cause(
         'The password must be changed',
