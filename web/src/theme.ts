@@ -111,7 +111,7 @@ const theme = createTheme({
         // Otherwise the `header` element of a dialog would be a second banner of the page.
         attributes: { header: { role: 'presentation' } },
       },
-      styles: { title: { fontWeight: 600, fontSize: 'var(--mantine-h4-font-size)' } },
+      styles: { title: { fontWeight: 600, fontSize: 'var(--mantine-h4-font-size)', lineHeight: 1.3 } },
     },
     Drawer: { styles: { title: { fontWeight: 600 } } },
     // The focus placeholder is not a menu item, and menus may only contain items (WAI-ARIA).

@@ -33,7 +33,10 @@ export function AttentionList({ items, health }: { items: Attention[]; health: H
   const open = items
     .filter(({ count }) => count > 0)
     .sort((one, other) => Number(critical.has(other.kind)) - Number(critical.has(one.kind)));
-  const problems = problemsOf(health);
+  const problems = problemsOf(
+    health,
+    open.map(({ kind }) => kind),
+  );
   return (
     <Paper component="section" withBorder radius="md" aria-labelledby="attention" className={classes.attention}>
       {open.length + problems.length === 0 ? (

@@ -7,7 +7,7 @@ export const permissionTexts: typeof en = {
   none: 'Keine Berechtigungen',
   add: 'Hinzufügen',
   addLabel: 'Berechtigung eines anderen Moduls',
-  addHint: 'Als modul:aktion in Kleinbuchstaben, zum Beispiel billing:read.',
+  addHint: 'Als modul:aktion in Kleinbuchstaben, zum Beispiel billing:read. Mehrere mit Komma oder Leerzeichen.',
   pending: 'Klicken Sie auf „Hinzufügen“, oder leeren Sie das Feld.',
   malformed: 'Geben Sie modul:aktion ein: Kleinbuchstaben, Ziffern, _ oder - auf beiden Seiten des Doppelpunkts.',
   newPrefix: 'So heißt ein anderes Modul',

@@ -7,7 +7,7 @@ export const permissionTexts = {
   none: 'No permissions',
   add: 'Add',
   addLabel: 'Permission of another module',
-  addHint: 'As module:action in lower case, such as billing:read.',
+  addHint: 'As module:action in lower case, such as billing:read. Several are separated by commas or spaces.',
   pending: 'Press “Add”, or clear this field.',
   malformed: 'Enter module:action: lower-case letters, digits, _ or - on either side of the colon.',
   newPrefix: 'This is the name of another module',

@@ -1,7 +1,7 @@
 import { AppShell, Burger, Group, ScrollArea } from '@mantine/core';
 import { useDisclosure, useHotkeys } from '@mantine/hooks';
-import { type ReactNode, Suspense } from 'react';
-import { Link, Navigate, Outlet, useLocation } from 'react-router';
+import { type ReactNode, Suspense, useEffect } from 'react';
+import { Link, Navigate, NavigationType, Outlet, useLocation, useNavigationType } from 'react-router';
 import { Duties } from '../account/duties/duties';
 import { Boundary, FailedPage } from '../components/boundary';
 import { Brand } from '../components/brand';
@@ -50,6 +50,11 @@ export function Shell(): ReactNode {
 function Frame(): ReactNode {
   const { navigation } = useShellTexts();
   const { pathname } = useLocation();
+  const navigationType = useNavigationType();
+  // A page that needs no loading would otherwise open where the page before was scrolled to.
+  useEffect(() => {
+    if (navigationType !== NavigationType.Pop) window.scrollTo(0, 0);
+  }, [pathname, navigationType]);
   const [isOpen, drawer] = useDisclosure();
   const [isHelpOpen, help] = useDisclosure();
   const [isSearchOpen, search] = useDisclosure();
