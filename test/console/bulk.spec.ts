@@ -361,7 +361,7 @@ describe('bulk changes, imports and exports in the console', () => {
     const page = await open('carrier_id=again');
     await radio(page, 'Send invitations');
     await sees(page, 'One e-mail will be sent.', /is not invited/, expectAccessible);
-    await confirm(page, 'Invite', '1', '1', ['This cannot be undone.']);
+    await confirm(page, 'Send invitations', '1', '1', ['This cannot be undone.']);
     await done(page);
     await subject.service.mailbox.take('again-1@example.com');
     expect(await page.getByRole('button', { name: 'Undo', exact: true }).count()).toBe(0);
@@ -402,7 +402,7 @@ describe('bulk changes, imports and exports in the console', () => {
       await page.getByRole('option', { name: column, exact: true }).first().click();
     }
     await page.getByRole('heading', { name: 'Export users' }).click();
-    await page.getByLabel('Between the cells').selectOption('tab');
+    await page.getByLabel('Delimiter').selectOption('tab');
     const file = await download(page, 'Download');
     expect(file.name).toMatch(/^users-.+\.csv$/);
     const lines = file.text.trimEnd().split('\r\n');

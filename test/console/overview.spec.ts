@@ -103,7 +103,7 @@ describe('the frame, the start page, the audit log and the sessions of the conso
     const entries = page.getByRole('region', { name: 'Needs attention' }).getByRole('listitem');
     expect((await entries.allTextContents()).slice(0, 3)).toEqual([
       expect.stringMatching(/^The mail server cannot be used1 waiting/),
-      expect.stringMatching(/^Background jobs stand still/),
+      expect.stringMatching(/^Background jobs have stalled/),
       expect.stringMatching(/^1 webhook was disabled by the service/),
     ]);
     const health = page.getByRole('region', { name: 'Health' }).getByRole('listitem');
@@ -114,7 +114,12 @@ describe('the frame, the start page, the audit log and the sessions of the conso
     await screenshot(page, 'overview-attention');
     await follow(page, '1 webhook was disabled by the service', rowOf(page, 'https://module.example'));
     await follow(page, 'Overview');
-    await follow(page, '1 e-mail fails and is being retried', rowOf(page, email), 'Fails repeatedly is Yes');
+    await follow(
+      page,
+      '1 e-mail is failing and will be retried',
+      rowOf(page, email),
+      'Failed twice or rejected is Yes',
+    );
     await switchToGerman(page);
     await follow(page, 'Übersicht', 'Der Mailserver ist nicht nutzbar', 'Hintergrundaufgaben stehen still');
     await expectAccessible(page);
