@@ -103,8 +103,8 @@ export const operationsTexts: typeof en = {
   undoConfirm: (count) => `${users(count)} wiederherstellen`,
   undoImportText: (count) =>
     `${users(count)} ${count === '1' ? 'wird' : 'werden'} gelöscht. Benutzer, die seit dem Import ` +
-    'geändert wurden oder sich angemeldet haben, bleiben erhalten. Bereits versandte Einladungen werden ungültig. Gelöschte Benutzer können Sie einzeln ' +
-    'wiederherstellen.',
+    'geändert wurden oder sich angemeldet haben, bleiben erhalten. Bereits versandte Einladungen werden ungültig. ' +
+    'Gelöschte Benutzer können Sie einzeln wiederherstellen.',
   undoImportConfirm: (count) => `${users(count)} löschen`,
   undoUntil: 'Lässt sich rückgängig machen bis',
   undone: 'Ein späterer Vorgang macht diesen rückgängig.',
