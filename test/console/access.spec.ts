@@ -218,7 +218,7 @@ describe('roles and API keys in the console', () => {
     await sees(page, linkOf(page, /^dispatcher-/).first(), linkOf(page, 'Show all 30'));
   });
 
-  it('waits for the service in an outage, and goes on with the half-filled form', async () => {
+  it('waits for the service in an outage, and continues with the half-filled form', async () => {
     const page = await subject.login(undefined, '/roles/create');
     await name(page).fill('half_filled');
     await page.getByRole('checkbox', { name: 'System Users' }).check();

@@ -87,7 +87,7 @@ describe('the frame, the start page, the audit log and the sessions of the conso
     expect([hour, searchParams.get('event_type_in')]).toEqual([3_600_000, 'login.succeeded,login.failed']);
   });
 
-  it('says first what does not work and what to do, and shows the health of each part', async () => {
+  it('lists first what does not work and what to do, and shows the health of each part', async () => {
     const { service } = subject;
     const measure = async () => {
       await service.inside<ServiceHealthService>('ServiceHealthService').measure();
@@ -243,7 +243,7 @@ describe('the frame, the start page, the audit log and the sessions of the conso
     expect(new URL(page.url()).searchParams.get('session_id')).toBe(login);
   });
 
-  it('folds the events of an operation, links to it, leaves it out, and exports the log', async () => {
+  it('folds the events of an operation, links to it, hides it, and exports the log', async () => {
     const { service } = subject;
     const { token } = service.admin;
     const ids = [];
@@ -297,7 +297,7 @@ describe('the frame, the start page, the audit log and the sessions of the conso
     return y + height;
   };
 
-  it('shows 25 to 100 rows above the pager, tells the order, and prints all rows without buttons', async () => {
+  it('shows 25 to 100 rows above the pager, announces the order, and prints all rows without buttons', async () => {
     for (let index = 0; index < 30; index++) await subject.service.createUser();
     const page = await subject.login(undefined, '/users', { viewport: { width: 1024, height: 600 } });
     const rows = page.getByRole('row');

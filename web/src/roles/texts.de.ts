@@ -10,7 +10,7 @@ export const rolesTexts: typeof en = {
   builtIn: 'Vordefiniert',
   builtInPurposes: {
     administrator: 'Darf alles',
-    operator: 'Benutzer und Sitzungen, ohne endgültiges Löschen',
+    operator: 'Benutzer, Sitzungen, Protokoll, E-Mails und gesperrte Netze, ohne endgültiges Löschen',
     auditor: 'Darf alles lesen',
     carrier_administrator: 'Benutzer und Sitzungen des eigenen Carriers',
     carrier_user: 'Nutzt die Dienste',

@@ -9,7 +9,7 @@ export const rolesTexts = {
   /** what built-in roles are for; the API describes them in English */
   builtInPurposes: {
     administrator: 'Everything',
-    operator: 'Users and sessions, without purge',
+    operator: 'Users, sessions, audit log, e-mails and blocked networks, without permanent deletion',
     auditor: 'Reads everything',
     carrier_administrator: 'Users and sessions of their carrier',
     carrier_user: 'Uses the services',
