@@ -34,7 +34,7 @@ export class JobsHealthResponse {
 
 /** The webhooks of all users. */
 export class WebhooksHealthResponse {
-  /** `critical`: the service disabled a webhook; `warning`: a webhook fails or is 10 minutes late */
+  /** `critical`: the service disabled a webhook; `warning`: a webhook fails or is 10 min late */
   @ApiProperty({ enum: healthStates }) state!: HealthState;
   /** number of webhooks that the service disabled @example 0 */
   disabled!: number;

@@ -45,8 +45,8 @@ export class StatsController {
   @Endpoint({
     description:
       'Counts the rejected logins (`login.failed`) of the last 24 hours, at most the last 200,000, by network and by ' +
-      'user. The result is at most 10 seconds old. Callers with a scope see only logins of users within the scope, so ' +
-      'none with an unknown name, and no blocks.',
+      'user. The result is at most 10 seconds old. Callers with a scope see only logins of users within the scope, ' +
+      'so none with an unknown name, and no blocks.',
     answer: { status: 200, type: AttacksResponse, description: 'Networks and users, and the rate of rejected logins' },
   })
   getAttacks(@CurrentActor() actor: Actor): Promise<Attacks> {

@@ -39,7 +39,7 @@ describe('the rotation of an API key', () => {
   const introspect = async (key: string) =>
     (await service.post('/auth/introspect', { token: admin.token, headers: form, body: `token=${key}` })).body;
 
-  it('returns a new secret of the same key, keeps the old one for the requested time, and records the event', async () => {
+  it('returns a new secret of the same key, keeps the old one as requested, and records the event', async () => {
     const old = await createKey(service, ['user:read'], { name: 'billing' });
     const before = await shown(old);
     const { key, ...rest } = await rotate(old, day);

@@ -100,7 +100,7 @@ describe('the attacks of the last 24 hours', () => {
       `update roles set permissions = array_remove(permissions, 'audit:read') where name = 'operator'`,
     );
     expect(await warning(reader)).toBeUndefined();
-    // The usual number is 10 an hour; one day had an attack, and two days had nothing. The hour may pass.
+    // Usual: 10 an hour. One day had an attack, two days had nothing. The hour may pass.
     await service.rows(`
       insert into login_counts (hour, carrier_id, succeeded, failed)
       select

@@ -6182,7 +6182,7 @@ export interface components {
         /** @description The webhooks of all users. */
         WebhooksHealthResponse: {
             /**
-             * @description `critical`: the service disabled a webhook; `warning`: a webhook fails or is 10 minutes late
+             * @description `critical`: the service disabled a webhook; `warning`: a webhook fails or is 10 min late
              * @example ok
              */
             state: components["schemas"]["HealthState"];

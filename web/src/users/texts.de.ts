@@ -190,7 +190,7 @@ export const usersTexts: typeof en = {
       ),
       invited: cause('Der Benutzer hat noch kein Passwort festgelegt', ({ invitation }) =>
         invitation === 'none'
-          ? 'Er wurde nie eingeladen, zum Beispiel weil ein Import keine Einladungen gesendet hat. Senden Sie jetzt eine.'
+          ? 'Er wurde nie eingeladen, etwa weil ein Import keine Einladungen gesendet hat. Senden Sie jetzt eine.'
           : 'Bitten Sie ihn, die Einladung zu suchen, oder senden Sie eine neue.',
       ),
       invitation_expired: cause(

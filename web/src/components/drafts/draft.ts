@@ -3,7 +3,7 @@ import { isObject } from '../../own';
 /** Name of a field of a form. */
 export type FieldOf<Values> = keyof Values & string;
 
-/** Returns whether two values of a field mean the same, regardless of the order of a list or of JSON. */
+/** Returns whether two values of a field mean the same, in any order of lists and JSON. */
 export function isSame(one: unknown, other: unknown): boolean {
   return comparable(one) === comparable(other);
 }
