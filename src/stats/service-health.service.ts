@@ -9,7 +9,7 @@ import { ServiceHealthRepository } from './service-health.repository';
 
 /** The figures read all mails, so they are reused as long as those of the overview. */
 const maxAgeMs = 60_000;
-/** A webhook that has not sent a change for so long is late. */
+/** Age from which an unsent change makes a webhook late. */
 const lateSeconds = 600;
 const [mebibyte, gibibyte] = [2 ** 20, 2 ** 30];
 

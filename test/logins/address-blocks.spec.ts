@@ -117,7 +117,7 @@ describe('address blocks', () => {
     const id = await block(ip);
     const blockedAt = Date.now();
     await until(async () => (await login(ip, there)).status === 429);
-    // A login takes tens of milliseconds, and the other instance hashes only before the news.
+    // A login takes tens of ms, and the other instance hashes only before the notification.
     expect(Date.now() - blockedAt).toBeLessThan(1_000);
     expect((await service.delete(`/address-block/${id}`, service.admin)).status).toBe(204);
     expect((await login(ip)).status).toBe(200);

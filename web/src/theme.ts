@@ -68,7 +68,7 @@ const dark: MantineColorsTuple = [
   '#0a0e10',
 ];
 
-/** The look of the console: dense, one accent, colors only where they say something. */
+/** The look of the console: dense, one accent, and colors only where they carry meaning. */
 const theme = createTheme({
   primaryColor: 'petrol',
   primaryShade: { light: 7, dark: 6 },

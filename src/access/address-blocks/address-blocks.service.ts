@@ -21,7 +21,7 @@ import { AddressBlocksRepository } from './address-blocks.repository';
 /** Length of the shortest prefix of a block. IPv4-mapped networks begin with 96 other bits. */
 const shortest = { ipv4: 8, ipv6: 32, mapped: 96 + 8 };
 
-/** Address blocks: networks that cannot log in or reset passwords for some time. */
+/** Rejects logins and password resets from networks for a limited time. */
 @Injectable()
 export class AddressBlocksService implements OnModuleInit {
   constructor(

@@ -22,7 +22,7 @@ const pages: Record<string, string> = {
   '/webhook/list': '/webhooks',
 };
 
-/** Kinds of items whose users are affected now. Sorted first. */
+/** Kinds of items that affect users now. Listed first. */
 const critical: ReadonlySet<string> = new Set(['webhooks_disabled', 'attack']);
 
 /** Shows what needs attention, with remedies: parts of the service first, then items in lists. */

@@ -7,7 +7,7 @@ export type Part = keyof Health;
 /** The state of a part. */
 export type HealthState = Health['jobs']['state'];
 
-/** A problem of a part that no entry of the list of items that need attention mentions. */
+/** A problem of a part that the list of items that need attention does not contain. */
 export interface PartProblem {
   part: Part;
   state: HealthState;
