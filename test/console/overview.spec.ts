@@ -114,7 +114,7 @@ describe('the frame, the start page, the audit log and the sessions of the conso
     await screenshot(page, 'overview-attention');
     await follow(page, '1 webhook was disabled by the service', rowOf(page, 'https://module.example'));
     await follow(page, 'Overview');
-    await follow(page, '1 e-mail fails and is being retried', rowOf(page, email), 'Fails repeatedly is Yes');
+    await follow(page, '1 e-mail fails and is being retried', rowOf(page, email), 'Failed twice or rejected is Yes');
     await switchToGerman(page);
     await follow(page, 'Übersicht', 'Der Mailserver ist nicht nutzbar', 'Hintergrundaufgaben stehen still');
     await expectAccessible(page);
