@@ -68,6 +68,12 @@ const dark: MantineColorsTuple = [
   '#0a0e10',
 ];
 
+/** Lists of options scroll themselves: the scroll area of Mantine cannot be focused. */
+const optionList = {
+  defaultProps: { withScrollArea: false },
+  styles: { options: { maxHeight: '13.75rem', overflowY: 'auto' } },
+} as const;
+
 /** The look of the console: dense, one accent, and colors only where they carry meaning. */
 const theme = createTheme({
   primaryColor: 'petrol',
@@ -113,6 +119,12 @@ const theme = createTheme({
       },
       styles: { title: { fontWeight: 600, fontSize: 'var(--mantine-h4-font-size)', lineHeight: 1.3 } },
     },
+    Autocomplete: optionList,
+    MultiSelect: optionList,
+    Select: optionList,
+    TagsInput: optionList,
+    // Keeps open lists in the main landmark of the page.
+    Combobox: { defaultProps: { portalProps: { target: '#content' } } },
     Drawer: { styles: { title: { fontWeight: 600 } } },
     // The focus placeholder is not a menu item, and menus may only contain items (WAI-ARIA).
     Menu: { defaultProps: { withInitialFocusPlaceholder: false, shadow: 'md' } },

@@ -93,6 +93,7 @@ export const webhooksTexts: typeof en = {
   settings: 'Einstellungen',
   deliveries: 'Zustellungen',
   deliveriesHint: 'Die Anfragen der letzten 7 Tage. Werte werden nicht gespeichert.',
+  deliveryList: 'Gesendete Anfragen',
   noDeliveries: 'Keine Anfragen in den letzten 7 Tagen',
   show: { label: 'Zustellungen anzeigen', all: 'Alle', failed: 'Fehlgeschlagene' },
   change: 'Änderung',

@@ -82,6 +82,7 @@ export const webhooksTexts = {
   settings: 'Settings',
   deliveries: 'Deliveries',
   deliveriesHint: 'The requests of the last 7 days. Values are not stored.',
+  deliveryList: 'Sent requests',
   noDeliveries: 'No requests in the last 7 days',
   show: { label: 'Show deliveries', all: 'All', failed: 'Failed' },
   change: 'Change',
