@@ -1,11 +1,11 @@
 import { localStorageColorSchemeManager, MantineProvider } from '@mantine/core';
-import { Notifications } from '@mantine/notifications';
 import { QueryClientProvider } from '@tanstack/react-query';
 import { type ComponentType, type ReactNode, useEffect, useMemo } from 'react';
 import { createBrowserRouter, RouterProvider } from 'react-router';
 import { consolePath } from './api/base';
 import { queryClient } from './api/query-client';
-import { RouteFailure } from './components/boundary';
+import { AfterFirstData } from './components/after-first-data';
+import { lazyPart, RouteFailure } from './components/boundary';
 import { NotFoundPage } from './components/page';
 import { ForgottenPasswordPage } from './login/forgotten-password.page';
 import { LoginPage } from './login/login.page';
@@ -20,6 +20,9 @@ import { useShellTexts } from './texts/use-shell-texts';
 import { cssVariables, themeWith } from './theme';
 
 const colorSchemeManager = localStorageColorSchemeManager({ key: 'carrier-identity-color-scheme' });
+
+// Notifications that come sooner wait for this code.
+const Notifications = lazyPart(async () => (await import('./components/notifications')).Notifications);
 
 /**
  * Loads a page. If this fails, returns a page that shows the error, because React Router renders
@@ -76,7 +79,9 @@ export function App(): ReactNode {
       getStyleNonce={() => styleNonce}
     >
       <QueryClientProvider client={queryClient}>
-        <Notifications position="top-center" />
+        <AfterFirstData>
+          <Notifications position="top-center" />
+        </AfterFirstData>
         <UpdateNotice />
         <RouterProvider router={router} />
       </QueryClientProvider>

@@ -1,11 +1,9 @@
 import './styles.css';
 import './print.css';
-// Names the files of all scripts; browsers load only those of the letters on the page.
-import '@fontsource-variable/inter/wght.css';
 import '@mantine/core/styles.layer.css';
-import '@mantine/notifications/styles.layer.css';
 import { StrictMode } from 'react';
 import { createRoot, type Root } from 'react-dom/client';
+import { firstData } from './api/first-data';
 import { App } from './app';
 import { applySecurity } from './security';
 import { watchActivity } from './session/activity';
@@ -19,6 +17,9 @@ if (kept?.root === undefined) {
   watchActivity();
 }
 void restoreSession();
+// Names the files of all scripts; browsers load only those of the letters on the page. Without
+// them, the page keeps the local font.
+void firstData.then(() => import('@fontsource-variable/inter/wght.css')).catch(() => undefined);
 const element = document.getElementById('root');
 if (element === null) throw new Error('index.html has no root');
 const root = kept?.root ?? createRoot(element);

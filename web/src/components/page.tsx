@@ -3,6 +3,7 @@ import { useDocumentTitle } from '@mantine/hooks';
 import { IconArrowLeft } from '@tabler/icons-react';
 import { type ReactNode, useId } from 'react';
 import { Link } from 'react-router';
+import { useFirstData } from '../api/first-data';
 import { tabTitle } from '../installation';
 import { useShellTexts } from '../texts/use-shell-texts';
 import { pathAsLastSeen } from './lists/use-list-params';
@@ -19,6 +20,7 @@ interface PageHeaderProps {
 /** Shows the title of a page with its actions at the right, and sets the title of the tab. */
 export function PageHeader({ title, description, actions }: PageHeaderProps): ReactNode {
   useDocumentTitle(tabTitle(title));
+  useFirstData();
   return (
     <Box mb="md" style={{ overflowWrap: 'anywhere' }}>
       <Group justify="space-between" align="flex-start" gap="sm">

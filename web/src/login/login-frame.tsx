@@ -1,6 +1,7 @@
 import { Group, Paper, Stack, Text, Title } from '@mantine/core';
 import { useDocumentTitle } from '@mantine/hooks';
 import type { ReactNode } from 'react';
+import { useFirstData } from '../api/first-data';
 import { Brand } from '../components/brand';
 import { tabTitle } from '../installation';
 import { LanguageSwitch } from '../shell/language-switch';
@@ -9,6 +10,7 @@ import classes from './login.module.css';
 /** Frames the pages outside of the console: a card in the middle, and the language switch. */
 export function LoginFrame({ title, children }: { title: string; children: ReactNode }): ReactNode {
   useDocumentTitle(tabTitle(title));
+  useFirstData();
   return (
     <main className={classes.page}>
       <Stack gap="md" className={classes.column}>
