@@ -11,15 +11,13 @@ import { BackLink, NotFoundPage, PageHeader, PageSkeleton, Section } from '../co
 import { ProblemAlert } from '../components/problem-alert';
 import { DateText, TimeText } from '../components/time-text';
 import { PermissionList } from '../permissions/permission-list';
-import { useTexts } from '../texts/language';
 import { useUserNames } from '../users/use-user-names';
 import type { ApiKey } from './api-key';
 import { ApiKeyScope, ApiKeyStatusBadge } from './api-key-status';
 import { ResumeButton } from './resume-button';
 import { RevokeDialog, useMayRevoke } from './revoke-dialog';
 import { RotateDialog, useMayRotate } from './rotate-dialog';
-import { apiKeysTexts as de } from './texts.de';
-import { apiKeysTexts as en } from './texts.en';
+import { useApiKeysTexts } from './use-api-keys-texts';
 
 /** Shows an API key, and lets the user revoke it. */
 export function ApiKeyPage(): ReactNode {
@@ -38,7 +36,7 @@ export function ApiKeyPage(): ReactNode {
 }
 
 function Details({ apiKey }: { apiKey: ApiKey }): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useApiKeysTexts();
   const mayRevoke = useMayRevoke();
   const mayRotate = useMayRotate();
   const [isRevoking, revocation] = useDisclosure();

@@ -12,19 +12,17 @@ import { useListParams } from '../components/lists/use-list-params';
 import { PageHeader } from '../components/page';
 import { DateText, TimeText } from '../components/time-text';
 import { PermissionSummary } from '../permissions/permission-list';
-import { useTexts } from '../texts/language';
 import type { ApiKey } from './api-key';
 import { ApiKeyScope, ApiKeyStatusBadge, OldSecret } from './api-key-status';
 import { RevokeDialog, useMayRevoke } from './revoke-dialog';
 import { RotateDialog, useMayRotate } from './rotate-dialog';
-import { apiKeysTexts as de } from './texts.de';
-import { apiKeysTexts as en } from './texts.en';
+import { useApiKeysTexts } from './use-api-keys-texts';
 
 type Query = QueryOf<'listApiKeys'>;
 
 /** Lists API keys. */
 export function ApiKeysPage(): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useApiKeysTexts();
   const mayRevoke = useMayRevoke();
   const mayRotate = useMayRotate();
   const [revoking, setRevoking] = useState<ApiKey | null>(null);
@@ -102,7 +100,7 @@ export function ApiKeysPage(): ReactNode {
 }
 
 function useColumns(): Column<ApiKey>[] {
-  const texts = useTexts({ en, de });
+  const texts = useApiKeysTexts();
   const title = (field: string) => texts.fields[field] ?? field;
   return [
     {

@@ -9,15 +9,13 @@ import { SecretDialog } from '../components/secret-dialog';
 import { useProblemForm } from '../components/use-problem-form';
 import { PermissionPicker } from '../permissions/permission-picker';
 import { useMe } from '../session/use-me';
-import { useTexts } from '../texts/language';
 import { type Expiry, ExpiryFields, expiryTime } from './expiry-fields';
 import { ScopeFields } from './scope-fields';
-import { apiKeysTexts as de } from './texts.de';
-import { apiKeysTexts as en } from './texts.en';
+import { useApiKeysTexts } from './use-api-keys-texts';
 
 /** Creates an API key, and shows it once. */
 export function CreateApiKeyPage(): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useApiKeysTexts();
   const navigate = useNavigate();
   const { user } = useMe();
   const isSystem = user.user_type === 'system';

@@ -7,10 +7,8 @@ import { ProblemAlert } from '../components/problem-alert';
 import { TimeInput } from '../components/time-input';
 import { useProblemForm } from '../components/use-problem-form';
 import { useMe } from '../session/use-me';
-import { useTexts } from '../texts/language';
 import { blockNetwork } from './data';
-import { attacksTexts as de } from './texts.de';
-import { attacksTexts as en } from './texts.en';
+import { useAttacksTexts } from './use-attacks-texts';
 
 const hourMs = 3_600_000;
 const hours = { hour: 1, day: 24, week: 7 * 24 };
@@ -24,7 +22,7 @@ export function useMayBlock(): boolean {
 
 /** Offers to block an address or network, if the user may do so. */
 export function BlockAddressButton({ ip }: { ip: string }): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useAttacksTexts();
   const [isOpen, dialog] = useDisclosure();
   if (!useMayBlock()) return null;
   return (
@@ -39,7 +37,7 @@ export function BlockAddressButton({ ip }: { ip: string }): ReactNode {
 
 /** Blocks a network for some time. `network` = null closes the dialog. */
 export function BlockDialog({ network, onClose }: { network: string | null; onClose: () => void }): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useAttacksTexts();
   return (
     <Dialog opened={network !== null} onClose={onClose} title={texts.dialogTitle}>
       {network !== null && <BlockForm network={network} onClose={onClose} />}
@@ -48,7 +46,7 @@ export function BlockDialog({ network, onClose }: { network: string | null; onCl
 }
 
 function BlockForm({ network: given, onClose }: { network: string; onClose: () => void }): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useAttacksTexts();
   const form = useProblemForm(['network', 'expires_at', 'reason']);
   const [network, setNetwork] = useState(given);
   const [reason, setReason] = useState('');

@@ -6,13 +6,12 @@ import { type Figure, Figures } from '../components/facts';
 import { Section } from '../components/page';
 import { durationText } from '../components/time-text';
 import { SkippedUsers } from '../operations/skipped-users';
-import { useLanguage, useTexts } from '../texts/language';
+import { useLanguage } from '../texts/language';
 import { BulkQuestion } from './bulk-question';
 import type { BulkRequest, Preview } from './bulk-requests';
 import { actionOf, isFinal } from './change';
 import { SampleUsers } from './sample-users';
-import { bulkTexts as de } from './texts.de';
-import { bulkTexts as en } from './texts.en';
+import { useBulkTexts } from './use-bulk-texts';
 
 interface BulkPreviewProps {
   preview: Preview;
@@ -24,7 +23,7 @@ interface BulkPreviewProps {
 
 /** Shows what a bulk change would do, and applies it after a confirmation. */
 export function BulkPreview({ preview, request, isRenewed, onConfirm }: BulkPreviewProps): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useBulkTexts();
   const language = useLanguage();
   const [isOpen, dialog] = useDisclosure();
   const kind = actionOf(request);

@@ -9,14 +9,13 @@ import { BackLink, PageHeader, Section } from '../components/page';
 import { ProblemAlert } from '../components/problem-alert';
 import { useProblemForm } from '../components/use-problem-form';
 import { useMe } from '../session/use-me';
-import { useLanguage, useTexts } from '../texts/language';
+import { useLanguage } from '../texts/language';
 import { userFilters, useUserFilterNames } from '../users/use-user-filter';
 import { BulkPreview } from './bulk-preview';
 import { type BulkRequest, confirmBulk, type Preview, previewBulk } from './bulk-requests';
 import { type BulkAction, type Change, changeFields, isComplete, readyChanges } from './change';
 import { ChangeEditor } from './change-editor';
-import { bulkTexts as de } from './texts.de';
-import { bulkTexts as en } from './texts.en';
+import { useBulkTexts } from './use-bulk-texts';
 
 /** A preview with the request that it belongs to. */
 interface Previewed {
@@ -27,7 +26,7 @@ interface Previewed {
 
 /** Changes or deletes the users that match the filter in the URL: choose, preview, confirm. */
 export function BulkPage(): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useBulkTexts();
   const language = useLanguage();
   const { can } = useMe();
   const navigate = useNavigate();

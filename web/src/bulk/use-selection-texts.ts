@@ -1,9 +1,8 @@
 import { conditionsOf } from '../components/filter/conditions';
 import { useConditionText } from '../components/filter/use-condition-text';
-import { useLanguage, useTexts } from '../texts/language';
+import { useLanguage } from '../texts/language';
 import { userFilters, useUserFilterNames } from '../users/use-user-filter';
-import { bulkTexts as de } from './texts.de';
-import { bulkTexts as en } from './texts.en';
+import { useBulkTexts } from './use-bulk-texts';
 
 /** The users of a bulk change, as texts. */
 interface SelectionTexts {
@@ -14,7 +13,7 @@ interface SelectionTexts {
 
 /** Returns a function that names the users of a bulk change by its filters. */
 export function useSelectionTexts(): (filters: Record<string, string>) => SelectionTexts {
-  const texts = useTexts({ en, de });
+  const texts = useBulkTexts();
   const language = useLanguage();
   const textOf = useConditionText(userFilters, useUserFilterNames());
   return ({ user_id_in, ...others }) => {

@@ -10,15 +10,14 @@ import type { Column } from '../components/lists/stacked-rows';
 import { useListParams } from '../components/lists/use-list-params';
 import { PageHeader } from '../components/page';
 import { TimeText } from '../components/time-text';
-import { useLanguage, useTexts } from '../texts/language';
+import { useLanguage } from '../texts/language';
 import { type Mail, mailsQuery } from './data';
 import { RetryMail, stateColors } from './retry-mail';
-import { mailsTexts as de } from './texts.de';
-import { mailsTexts as en } from './texts.en';
+import { useMailsTexts } from './use-mails-texts';
 
 /** Lists unsent e-mails with the error of the mail server, and retries them. */
 export function MailsPage(): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useMailsTexts();
   const params = useListParams<QueryOf<'listMails'>>(listMailsFilters);
   const list = useQuery(mailsQuery(params.query));
   return (
@@ -46,7 +45,7 @@ export function MailsPage(): ReactNode {
 }
 
 function useColumns(): Column<Mail>[] {
-  const texts = useTexts({ en, de });
+  const texts = useMailsTexts();
   const language = useLanguage();
   const { fields } = texts;
   return [

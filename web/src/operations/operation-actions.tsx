@@ -6,10 +6,9 @@ import { api, dataOf } from '../api/client';
 import { changed as reload } from '../api/stale';
 import { ConfirmDialog } from '../components/confirm-dialog';
 import { useMe } from '../session/use-me';
-import { useLanguage, useTexts } from '../texts/language';
-import { operationsTexts as de } from './texts.de';
-import { operationsTexts as en } from './texts.en';
+import { useLanguage } from '../texts/language';
 import type { Operation } from './use-operation';
+import { useOperationsTexts } from './use-operations-texts';
 
 /** Cancels a running operation, or undoes one that has ended. */
 export function OperationActions({ operation }: { operation: Operation }): ReactNode {
@@ -21,7 +20,7 @@ export function OperationActions({ operation }: { operation: Operation }): React
 }
 
 function CancelButton({ operation: { operation_id, kind } }: { operation: Operation }): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useOperationsTexts();
   const [isOpen, dialog] = useDisclosure();
   const cancel = async () => {
     await api.POST('/user/operation/{operation_id}/cancel', { params: { path: { operation_id } } });
@@ -48,7 +47,7 @@ function CancelButton({ operation: { operation_id, kind } }: { operation: Operat
 }
 
 function UndoButton({ operation: { operation_id, kind, changed } }: { operation: Operation }): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useOperationsTexts();
   const language = useLanguage();
   const navigate = useNavigate();
   const [isOpen, dialog] = useDisclosure();

@@ -4,8 +4,7 @@ import type { ReactNode } from 'react';
 import { Link } from 'react-router';
 import { api, dataOf, type QueryOf } from '../api/client';
 import { listOperationsFilters } from '../api/filters';
-import { bulkTexts as bulkDe } from '../bulk/texts.de';
-import { bulkTexts as bulkEn } from '../bulk/texts.en';
+import { useBulkTexts } from '../bulk/use-bulk-texts';
 import { useSelectionTexts } from '../bulk/use-selection-texts';
 import { FilterBuilder } from '../components/filter/filter-builder';
 import { DataTable } from '../components/lists/data-table';
@@ -14,13 +13,12 @@ import { useListParams } from '../components/lists/use-list-params';
 import { PageHeader } from '../components/page';
 import { TimeText } from '../components/time-text';
 import { own } from '../own';
-import { useLanguage, useTexts } from '../texts/language';
+import { useLanguage } from '../texts/language';
 import { useUserNames } from '../users/use-user-names';
 import { OperationActor, OperationStatus, OperationTitle } from './operation-labels';
 import { effectOf } from './operation-progress';
-import { operationsTexts as de } from './texts.de';
-import { operationsTexts as en } from './texts.en';
 import type { Operation } from './use-operation';
+import { useOperationsTexts } from './use-operations-texts';
 
 type Query = QueryOf<'listOperations'>;
 
@@ -29,7 +27,7 @@ const pollEveryMs = 3_000;
 
 /** Lists operations: bulk changes, undos and imports. */
 export function OperationsPage(): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useOperationsTexts();
   const params = useListParams<Query>(listOperationsFilters);
   const list = useQuery({
     queryKey: ['operations', 'list', params.query],
@@ -101,7 +99,7 @@ export function OperationsPage(): ReactNode {
 
 /** Says in one line which fields of which users a bulk change or deletion changes. */
 function RequestLine({ operation: { kind, request } }: { operation: Operation }): ReactNode {
-  const { fields } = useTexts({ en: bulkEn, de: bulkDe });
+  const { fields } = useBulkTexts();
   const textsOf = useSelectionTexts();
   if (kind !== 'change' && kind !== 'delete') return null;
   const { whole, conditions } = textsOf((request['filters'] ?? {}) as Record<string, string>);
@@ -117,7 +115,7 @@ function RequestLine({ operation: { kind, request } }: { operation: Operation })
 
 /** Shows the result of an operation in one line, or its progress. */
 function OperationResult({ operation }: { operation: Operation }): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useOperationsTexts();
   const language = useLanguage();
   const { matched, processed, changed, skipped_count, finished_at, undone_by } = operation;
   const number = (value: number) => value.toLocaleString(language);

@@ -10,12 +10,10 @@ import { Section } from '../components/page';
 import { ProblemAlert } from '../components/problem-alert';
 import { useProblemForm } from '../components/use-problem-form';
 import { useMe } from '../session/use-me';
-import { useTexts } from '../texts/language';
 import { saveFile } from '../transfer/download';
 import { RowErrors } from './row-errors';
-import { operationsTexts as de } from './texts.de';
-import { operationsTexts as en } from './texts.en';
 import type { Operation } from './use-operation';
+import { useOperationsTexts } from './use-operations-texts';
 
 type Row = Schema<'SkippedRowResponse'>;
 type Query = QueryOf<'listSkippedRows'>;
@@ -24,7 +22,7 @@ const noFilters = {};
 
 /** Shows the rows that an import skipped, with a download for correction. */
 export function SkippedRows({ operation }: { operation: Operation }): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useOperationsTexts();
   const { user, can } = useMe();
   const form = useProblemForm();
   const path = { operation_id: operation.operation_id };

@@ -7,14 +7,12 @@ import { ProblemAlert } from '../components/problem-alert';
 import { TimeText } from '../components/time-text';
 import { operationPermissions } from '../operations/permissions';
 import { useMe } from '../session/use-me';
-import { useTexts } from '../texts/language';
 import { AttentionList } from './attention-list';
 import { FigureCard } from './figure-card';
 import { HealthStrip } from './health-strip';
 import { LoginsCard } from './logins-card';
 import classes from './overview.module.css';
-import { overviewTexts as de } from './texts.de';
-import { overviewTexts as en } from './texts.en';
+import { useOverviewTexts } from './use-overview-texts';
 import { UsersCard } from './users-card';
 
 // The service counts at most once a minute.
@@ -23,7 +21,7 @@ const runningOperations = `/operations?${new URLSearchParams({ status_in: 'recei
 
 /** Shows what needs attention, the health of the service, and figures. */
 export function OverviewPage(): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useOverviewTexts();
   const { canAny } = useMe();
   const { data, error, refetch } = useQuery({
     queryKey: ['overview'],
@@ -72,7 +70,7 @@ export function OverviewPage(): ReactNode {
 }
 
 function OverviewSkeleton(): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useOverviewTexts();
   return (
     <>
       <PageHeader title={texts.title} description={<Skeleton component="span" display="block" height={14} w={140} />} />

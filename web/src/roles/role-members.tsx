@@ -11,15 +11,14 @@ import { Section } from '../components/page';
 import { ProblemAlert } from '../components/problem-alert';
 import { useProblemForm } from '../components/use-problem-form';
 import { useMe } from '../session/use-me';
-import { useLanguage, useTexts } from '../texts/language';
+import { useLanguage } from '../texts/language';
 import { candidatesQuery, grantRole, holdersQuery, type Role } from './data';
 import { holdersPath } from './role-links';
-import { rolesTexts as de } from './texts.de';
-import { rolesTexts as en } from './texts.en';
+import { useRolesTexts } from './use-roles-texts';
 
 /** Shows the first users who have a role, and grants it to found users. */
 export function RoleMembers({ role, mayGrant }: { role: Role; mayGrant: boolean }): ReactNode {
-  const texts = useTexts({ en, de }).members;
+  const texts = useRolesTexts().members;
   const language = useLanguage();
   const { can } = useMe();
   const [isAdding, adding] = useDisclosure();
@@ -56,7 +55,7 @@ export function RoleMembers({ role, mayGrant }: { role: Role; mayGrant: boolean 
 }
 
 function AddForm({ role, onClose }: { role: Role; onClose: () => void }): ReactNode {
-  const texts = useTexts({ en, de }).members;
+  const texts = useRolesTexts().members;
   const form = useProblemForm();
   const [q, setQ] = useState('');
   const [chosen, setChosen] = useState<string[]>([]);

@@ -6,10 +6,9 @@ import { ConfirmForm } from '../components/confirm-dialog';
 import { Dialog } from '../components/dialog';
 import { ProblemAlert } from '../components/problem-alert';
 import { useMe } from '../session/use-me';
-import { useLanguage, useTexts } from '../texts/language';
+import { useLanguage } from '../texts/language';
 import { endableCountQuery, endSessions, type SessionFilter } from './data';
-import { sessionsTexts as de } from './texts.de';
-import { sessionsTexts as en } from './texts.en';
+import { useSessionsTexts } from './use-sessions-texts';
 
 interface EndMatchingDialogProps {
   opened: boolean;
@@ -22,7 +21,7 @@ interface EndMatchingDialogProps {
 
 /** Counts the live sessions that match a filter, and ends them after the user typed the number. */
 export function EndMatchingDialog({ opened, onClose, ...rest }: EndMatchingDialogProps): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useSessionsTexts();
   return (
     <Dialog opened={opened} onClose={onClose} title={texts.endMatchingTitle}>
       <EndMatchingForm {...rest} onClose={onClose} />
@@ -31,7 +30,7 @@ export function EndMatchingDialog({ opened, onClose, ...rest }: EndMatchingDialo
 }
 
 function EndMatchingForm({ filter, conditions, onClose }: Omit<EndMatchingDialogProps, 'opened'>): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useSessionsTexts();
   const language = useLanguage();
   const { user } = useMe();
   const { data: count, error } = useQuery(endableCountQuery(filter, user.user_id));

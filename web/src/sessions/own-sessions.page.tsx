@@ -8,19 +8,18 @@ import { DataTable } from '../components/lists/data-table';
 import { useListParams } from '../components/lists/use-list-params';
 import { PageHeader } from '../components/page';
 import { useMe } from '../session/use-me';
-import { useLanguage, useTexts } from '../texts/language';
+import { useLanguage } from '../texts/language';
 import { endSessions, type SessionFilter, sessionsQuery } from './data';
 import { useEndSession } from './end-session-button';
 import { PartSwitch } from './part-switch';
 import { useSessionColumns } from './session-columns';
-import { sessionsTexts as de } from './texts.de';
-import { sessionsTexts as en } from './texts.en';
+import { useSessionsTexts } from './use-sessions-texts';
 
 const noFilters = {};
 
 /** Lists the live sessions of the user. Ends one of them, or all except the current session. */
 export function OwnSessionsPage(): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useSessionsTexts();
   const language = useLanguage();
   const { user, can } = useMe();
   const [isOpen, dialog] = useDisclosure();

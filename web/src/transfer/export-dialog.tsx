@@ -8,12 +8,11 @@ import { attributePrefix } from '../components/filter/conditions';
 import { ProblemAlert } from '../components/problem-alert';
 import { useProblemForm } from '../components/use-problem-form';
 import { useMe } from '../session/use-me';
-import { useLanguage, useTexts } from '../texts/language';
+import { useLanguage } from '../texts/language';
 import { fieldsWith } from '../users/fields';
 import { downloadFrom } from './download';
 import { labelIn } from './table-file';
-import { transferTexts as de } from './texts.de';
-import { transferTexts as en } from './texts.en';
+import { useTransferTexts } from './use-transfer-texts';
 
 type Format = 'csv' | 'ndjson';
 type Query = QueryOf<'createExportLink'>;
@@ -32,7 +31,7 @@ interface ExportDialogProps {
 
 /** Asks for the format of an export, and starts the download. */
 export function ExportDialog({ opened, onClose, values }: ExportDialogProps): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useTransferTexts();
   return (
     <Dialog opened={opened} onClose={onClose} title={texts.export.title}>
       <ExportForm filter={filterOf(values)} showsDeleted={values['deleted'] === 'true'} onClose={onClose} />
@@ -48,7 +47,7 @@ interface ExportFormProps {
 }
 
 function ExportForm({ filter, showsDeleted, onClose }: ExportFormProps): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useTransferTexts();
   const { can } = useMe();
   const form = useProblemForm();
   const [format, setFormat] = useState<Format>('csv');
@@ -137,7 +136,7 @@ function ExportForm({ filter, showsDeleted, onClose }: ExportFormProps): ReactNo
 
 /** Shows how many users the file will contain. */
 function ExportedUsers({ filter }: { filter: Query }): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useTransferTexts();
   const language = useLanguage();
   const { data } = useQuery({
     queryKey: ['users', 'count', filter],

@@ -6,13 +6,12 @@ import { ProblemAlert } from '../components/problem-alert';
 import { durationText } from '../components/time-text';
 import { useProblemForm } from '../components/use-problem-form';
 import { RowErrors, useReasonTexts } from '../operations/row-errors';
-import { useLanguage, useTexts } from '../texts/language';
+import { useLanguage } from '../texts/language';
 import { type BadRow, badRowsOf } from './bad-rows';
 import { saveFile } from './download';
 import classes from './import-report.module.css';
 import type { ImportPreview } from './import-requests';
-import { transferTexts as de } from './texts.de';
-import { transferTexts as en } from './texts.en';
+import { useTransferTexts } from './use-transfer-texts';
 
 interface ImportReportProps {
   file: File;
@@ -28,7 +27,7 @@ const wrapping = { root: classes.button, label: classes.label };
 
 /** Shows the result of a check: what an import would create, and which rows have errors. */
 export function ImportReport({ file, preview, cells, onImport }: ImportReportProps): ReactNode {
-  const texts = useTexts({ en, de }).import;
+  const texts = useTransferTexts().import;
   const language = useLanguage();
   const form = useProblemForm();
   const { fieldReasonOf } = useReasonTexts();
@@ -104,7 +103,7 @@ interface BadRowsProps extends Pick<ImportReportProps, 'cells'> {
 }
 
 function BadRows({ rows, cells, total }: BadRowsProps): ReactNode {
-  const texts = useTexts({ en, de }).import;
+  const texts = useTransferTexts().import;
   const language = useLanguage();
   const [shown, setShown] = useState(rowsShownAtOnce);
   const visible = rows.slice(0, shown);

@@ -10,10 +10,8 @@ import { useIdempotencyKey } from '../components/use-idempotency-key';
 import { type ProblemForm, useProblemForm } from '../components/use-problem-form';
 import { useRoles } from '../roles/use-roles';
 import { useMe } from '../session/use-me';
-import { useTexts } from '../texts/language';
 import { useCarriers, useIsNewCarrier } from './carriers';
-import { usersTexts as de } from './texts.de';
-import { usersTexts as en } from './texts.en';
+import { useUsersTexts } from './use-users-texts';
 
 interface NewUser {
   user_type: Schema<'UserType'>;
@@ -30,7 +28,7 @@ const fields = ['user_type', 'name', 'email', 'first_name', 'last_name', 'carrie
 
 /** Creates a user with an invitation or an initial password, and opens the page of the user. */
 export function CreateUserForm({ onClose }: { onClose: () => void }): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useUsersTexts();
   const { user: me } = useMe();
   const navigate = useNavigate();
   const form = useProblemForm(fields);
@@ -107,7 +105,7 @@ interface UserFieldsProps {
 }
 
 function UserFields({ values, set, form }: UserFieldsProps): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useUsersTexts();
   const { user: me } = useMe();
   const roles = useRoles();
   const carriers = useCarriers();

@@ -6,9 +6,7 @@ import { ConfirmDialog } from '../components/confirm-dialog';
 import { PageSkeleton } from '../components/page';
 import { TimeText } from '../components/time-text';
 import { useMe } from '../session/use-me';
-import { useTexts } from '../texts/language';
-import { usersTexts as de } from './texts.de';
-import { usersTexts as en } from './texts.en';
+import { useUsersTexts } from './use-users-texts';
 import type { User } from './user';
 
 /** What happens to the second factors and API keys of the user. */
@@ -22,7 +20,7 @@ interface SecureDialogProps {
 
 /** Asks which second factors and API keys to keep before the account of a user is secured. */
 export function SecureDialog({ user, onConfirm, onClose }: SecureDialogProps): ReactNode {
-  const { secure: texts, actions, factors: factorTexts } = useTexts({ en, de });
+  const { secure: texts, actions, factors: factorTexts } = useUsersTexts();
   const { can } = useMe();
   const { user_id } = user;
   const [removed, setRemoved] = useState<string[]>([]);

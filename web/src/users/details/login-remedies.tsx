@@ -8,10 +8,8 @@ import { Dialog, DialogButtons } from '../../components/dialog';
 import { ProblemAlert } from '../../components/problem-alert';
 import { useProblemForm } from '../../components/use-problem-form';
 import { useMe } from '../../session/use-me';
-import { useTexts } from '../../texts/language';
 import { useErrorTexts } from '../../texts/use-error-texts';
-import { usersTexts as de } from '../texts.de';
-import { usersTexts as en } from '../texts.en';
+import { useUsersTexts } from '../use-users-texts';
 import { changeUser, type User } from '../user';
 import { type UserAction, useUserActions } from '../use-user-actions';
 import type { Cause } from './login-data';
@@ -36,7 +34,7 @@ interface RemediesProps {
 
 /** Shows the remedies that the caller may use, each as one button, and highlights the first. */
 export function Remedies({ user, cause, extra = [], mailFailed = false }: RemediesProps): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useUsersTexts();
   const { can } = useMe();
   const { textOf } = useErrorTexts();
   const actions = useUserActions(user);
@@ -97,14 +95,14 @@ interface CorrectAddressProps {
 /** Corrects the address of a user, which mails an invitation or a link to confirm the address. */
 function CorrectAddress({ user, onClose }: CorrectAddressProps): ReactNode {
   return (
-    <Dialog opened onClose={onClose} title={useTexts({ en, de }).check.correct}>
+    <Dialog opened onClose={onClose} title={useUsersTexts().check.correct}>
       <CorrectAddressForm user={user} onClose={onClose} />
     </Dialog>
   );
 }
 
 function CorrectAddressForm({ user, onClose }: CorrectAddressProps): ReactNode {
-  const { check: texts, create, fields } = useTexts({ en, de });
+  const { check: texts, create, fields } = useUsersTexts();
   const form = useProblemForm(['email']);
   const [email, setEmail] = useState(user.email_pending ?? user.email);
   const address = email.trim();

@@ -6,16 +6,14 @@ import { api, dataOf } from '../../api/client';
 import { EmptyState, PageSkeleton } from '../../components/page';
 import { ProblemAlert } from '../../components/problem-alert';
 import { TimeText } from '../../components/time-text';
-import { useTexts } from '../../texts/language';
-import { usersTexts as de } from '../texts.de';
-import { usersTexts as en } from '../texts.en';
 import { useUserActions } from '../use-user-actions';
+import { useUsersTexts } from '../use-users-texts';
 import classes from '../users.module.css';
 import type { User } from '../user';
 
 /** Shows the second factors of a user, and resets them. */
 export function UserFactors({ user }: { user: User }): ReactNode {
-  const texts = useTexts({ en, de }).factors;
+  const texts = useUsersTexts().factors;
   const { mayDo, start, dialog } = useUserActions(user);
   const { user_id } = user;
   const factors = useQuery({

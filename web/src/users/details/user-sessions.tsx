@@ -6,10 +6,8 @@ import { DataTable } from '../../components/lists/data-table';
 import { useListParams } from '../../components/lists/use-list-params';
 import { useEndSession } from '../../sessions/end-session-button';
 import { useSessionColumns } from '../../sessions/session-columns';
-import { useTexts } from '../../texts/language';
-import { usersTexts as de } from '../texts.de';
-import { usersTexts as en } from '../texts.en';
 import { useUserActions } from '../use-user-actions';
+import { useUsersTexts } from '../use-users-texts';
 import classes from '../users.module.css';
 import type { User } from '../user';
 
@@ -19,7 +17,7 @@ const noFilters = {};
 
 /** Lists the live sessions of a user, and ends one or all of them. */
 export function UserSessions({ user }: { user: User }): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useUsersTexts();
   const { mayDo, start, dialog } = useUserActions(user);
   const endSession = useEndSession();
   const params = useListParams<Query>(noFilters);
