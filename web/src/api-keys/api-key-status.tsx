@@ -1,7 +1,7 @@
 import { Badge, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { TimeText } from '../components/time-text';
-import { type ApiKey, statusOf } from './api-key';
+import { type ApiKey, statusOf } from './data';
 import { useApiKeysTexts } from './use-api-keys-texts';
 
 const colors = { active: 'green', expiring: 'yellow', expired: 'gray', suspended: 'orange', revoked: 'gray' };

@@ -5,7 +5,7 @@ import type { ReactNode } from 'react';
 import { api } from '../api/client';
 import { changed } from '../api/stale';
 import { useErrorTexts } from '../texts/use-error-texts';
-import type { ApiKey } from './api-key';
+import type { ApiKey } from './data';
 import { useApiKeysTexts } from './use-api-keys-texts';
 
 /** Lets a suspended API key work again. */

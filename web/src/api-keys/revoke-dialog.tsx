@@ -6,7 +6,7 @@ import { changed } from '../api/stale';
 import { ConfirmDialog } from '../components/confirm-dialog';
 import { TimeText } from '../components/time-text';
 import { useMe } from '../session/use-me';
-import { type ApiKey, statusOf } from './api-key';
+import { type ApiKey, statusOf } from './data';
 import { useApiKeysTexts } from './use-api-keys-texts';
 
 /**

@@ -5,7 +5,7 @@ import { changed } from '../api/stale';
 import { ConfirmDialog } from '../components/confirm-dialog';
 import { SecretDialog } from '../components/secret-dialog';
 import { useMe } from '../session/use-me';
-import { type ApiKey, statusOf } from './api-key';
+import { type ApiKey, statusOf } from './data';
 import { expiryTime } from './expiry-fields';
 import { useApiKeysTexts } from './use-api-keys-texts';
 

@@ -8,8 +8,8 @@ import { durationText } from '../components/time-text';
 import { SkippedUsers } from '../operations/skipped-users';
 import { useLanguage } from '../texts/language';
 import { BulkQuestion } from './bulk-question';
-import type { BulkRequest, Preview } from './bulk-requests';
 import { actionOf, isFinal } from './change';
+import type { BulkRequest, Preview } from './data';
 import { SampleUsers } from './sample-users';
 import { useBulkTexts } from './use-bulk-texts';
 

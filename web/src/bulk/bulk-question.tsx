@@ -1,8 +1,8 @@
 import { Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
-import type { BulkRequest } from './bulk-requests';
 import { isFinal, logoutsOf } from './change';
 import { ChangeSummary } from './change-summary';
+import type { BulkRequest } from './data';
 import { SelectionSummary } from './selection-summary';
 import { useBulkTexts } from './use-bulk-texts';
 

@@ -12,9 +12,9 @@ import { useMe } from '../session/use-me';
 import { useLanguage } from '../texts/language';
 import { userFilters, useUserFilterNames } from '../users/use-user-filter';
 import { BulkPreview } from './bulk-preview';
-import { type BulkRequest, confirmBulk, type Preview, previewBulk } from './bulk-requests';
 import { type BulkAction, type Change, changeFields, isComplete, readyChanges } from './change';
 import { ChangeEditor } from './change-editor';
+import { type BulkRequest, confirmBulk, type Preview, previewBulk } from './data';
 import { useBulkTexts } from './use-bulk-texts';
 
 /** A preview with the request that it belongs to. */

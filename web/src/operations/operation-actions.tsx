@@ -7,7 +7,7 @@ import { changed as reload } from '../api/stale';
 import { ConfirmDialog } from '../components/confirm-dialog';
 import { useMe } from '../session/use-me';
 import { useLanguage } from '../texts/language';
-import type { Operation } from './use-operation';
+import type { Operation } from './data';
 import { useOperationsTexts } from './use-operations-texts';
 
 /** Cancels a running operation, or undoes one that has ended. */

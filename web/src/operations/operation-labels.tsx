@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import { Link } from 'react-router';
 import { useMe } from '../session/use-me';
 import { useLanguage } from '../texts/language';
-import type { Operation } from './use-operation';
+import type { Operation } from './data';
 import { useOperationsTexts } from './use-operations-texts';
 
 /** Returns the title of an operation, such as "Change of 12 users". */

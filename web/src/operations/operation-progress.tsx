@@ -3,8 +3,8 @@ import type { ReactNode } from 'react';
 import { type Figure, Figures } from '../components/facts';
 import { durationText } from '../components/time-text';
 import { useLanguage } from '../texts/language';
+import type { Operation } from './data';
 import { OperationStatus } from './operation-labels';
-import type { Operation } from './use-operation';
 import { useOperationsTexts } from './use-operations-texts';
 
 /** Returns what an operation does to users: the undo of an import deletes them. */

@@ -8,13 +8,13 @@ import { ProblemAlert } from '../components/problem-alert';
 import { DateText, TimeText } from '../components/time-text';
 import { useShellTexts } from '../texts/use-shell-texts';
 import { useUserNames } from '../users/use-user-names';
+import { type Operation, useOperation } from './data';
 import { OperationActions } from './operation-actions';
 import { OperationActor, useOperationTitle } from './operation-labels';
 import { effectOf, OperationProgress } from './operation-progress';
 import { useReasonTexts } from './row-errors';
 import { SkippedRows } from './skipped-rows';
 import { SkippedUsers } from './skipped-users';
-import { type Operation, useOperation } from './use-operation';
 import { useOperationsTexts } from './use-operations-texts';
 
 /** Shows the progress of an operation, and its result. */

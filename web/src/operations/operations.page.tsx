@@ -1,8 +1,8 @@
 import { Button, Group, Progress, Text } from '@mantine/core';
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
-import { api, dataOf, type QueryOf } from '../api/client';
+import type { QueryOf } from '../api/client';
 import { listOperationsFilters } from '../api/filters';
 import { useBulkTexts } from '../bulk/use-bulk-texts';
 import { useSelectionTexts } from '../bulk/use-selection-texts';
@@ -15,27 +15,18 @@ import { TimeText } from '../components/time-text';
 import { own } from '../own';
 import { useLanguage } from '../texts/language';
 import { useUserNames } from '../users/use-user-names';
+import { type Operation, operationsQuery } from './data';
 import { OperationActor, OperationStatus, OperationTitle } from './operation-labels';
 import { effectOf } from './operation-progress';
-import type { Operation } from './use-operation';
 import { useOperationsTexts } from './use-operations-texts';
 
 type Query = QueryOf<'listOperations'>;
-
-/** Polling interval while the list contains operations that have not ended, in milliseconds. */
-const pollEveryMs = 3_000;
 
 /** Lists operations: bulk changes, undos and imports. */
 export function OperationsPage(): ReactNode {
   const texts = useOperationsTexts();
   const params = useListParams<Query>(listOperationsFilters);
-  const list = useQuery({
-    queryKey: ['operations', 'list', params.query],
-    queryFn: ({ signal }) => dataOf(api.GET('/user/operation/list', { params: { query: params.query }, signal })),
-    placeholderData: keepPreviousData,
-    refetchInterval: ({ state }) =>
-      state.data?.items.some(({ finished_at }) => finished_at === null) === true ? pollEveryMs : false,
-  });
+  const list = useQuery(operationsQuery(params.query));
   const people = (list.data?.items ?? []).filter(({ actor_type }) => actor_type === 'user');
   const names = useUserNames(people.map(({ actor_id }) => actor_id));
   const columns: Column<Operation>[] = [

@@ -9,6 +9,7 @@ import { ProblemAlert } from '../components/problem-alert';
 import { useProblemForm } from '../components/use-problem-form';
 import { useMe } from '../session/use-me';
 import { useLanguage } from '../texts/language';
+import { usersQuery } from '../users/data';
 import { fieldsWith } from '../users/fields';
 import { downloadFrom } from './download';
 import { labelIn } from './table-file';
@@ -138,10 +139,7 @@ function ExportForm({ filter, showsDeleted, onClose }: ExportFormProps): ReactNo
 function ExportedUsers({ filter }: { filter: Query }): ReactNode {
   const texts = useTransferTexts();
   const language = useLanguage();
-  const { data } = useQuery({
-    queryKey: ['users', 'count', filter],
-    queryFn: ({ signal }) => dataOf(api.GET('/user/list', { params: { query: { ...filter, per_page: 1 } }, signal })),
-  });
+  const { data } = useQuery(usersQuery({ ...filter, per_page: 1 }));
   if (data === undefined) return <Skeleton height={20} width={220} />;
   const { value, relation } = data.total ?? { value: 0, relation: 'approx' };
   const isFiltered = Object.keys(filter).length > 0;

@@ -8,9 +8,9 @@ import { useProblemForm } from '../components/use-problem-form';
 import { RowErrors, useReasonTexts } from '../operations/row-errors';
 import { useLanguage } from '../texts/language';
 import { type BadRow, badRowsOf } from './bad-rows';
+import type { ImportPreview } from './data';
 import { saveFile } from './download';
 import classes from './import-report.module.css';
-import type { ImportPreview } from './import-requests';
 import { useTransferTexts } from './use-transfer-texts';
 
 interface ImportReportProps {

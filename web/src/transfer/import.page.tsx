@@ -9,9 +9,9 @@ import { useProblemForm } from '../components/use-problem-form';
 import { useMe } from '../session/use-me';
 import { formatOf } from './bad-rows';
 import { ColumnMapping } from './column-mapping';
+import { checkFile, importFile, type ImportOptions, type ImportPreview } from './data';
 import { FileDrop } from './file-drop';
 import { ImportReport } from './import-report';
-import { checkFile, importFile, type ImportOptions, type ImportPreview } from './import-requests';
 import { cellsAt, type Encoding, encodingOf, type TableForm, tableFormOf, toImportFile } from './table-file';
 import { useTransferTexts } from './use-transfer-texts';
 

@@ -7,9 +7,9 @@ import { changed } from '../api/stale';
 import { ConfirmDialog } from '../components/confirm-dialog';
 import { useMe } from '../session/use-me';
 import { useErrorTexts } from '../texts/use-error-texts';
+import { isLocked, type User } from './data';
 import { type Decisions, SecureDialog } from './secure-dialog';
 import { useUsersTexts } from './use-users-texts';
-import { isLocked, type User } from './user';
 
 /** What an administrator can do to one user. */
 export type UserAction =

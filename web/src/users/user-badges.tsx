@@ -1,8 +1,8 @@
 import { Badge } from '@mantine/core';
 import { IconLock } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
+import { isLocked, type User } from './data';
 import { useUsersTexts } from './use-users-texts';
-import { isLocked, type User } from './user';
 import classes from './users.module.css';
 
 const colors = { invited: 'blue', active: 'green', disabled: 'gray' };

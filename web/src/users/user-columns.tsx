@@ -4,9 +4,9 @@ import { Link } from 'react-router';
 import { CutText } from '../components/lists/cut-text';
 import type { Column } from '../components/lists/stacked-rows';
 import { TimeText } from '../components/time-text';
+import { fullNameOf, type User } from './data';
 import { fieldsWith, type FieldWith, userFields } from './fields';
 import { useUsersTexts } from './use-users-texts';
-import { fullNameOf, type User } from './user';
 import { UserBadges } from './user-badges';
 import classes from './users.module.css';
 

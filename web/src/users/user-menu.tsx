@@ -14,9 +14,9 @@ import {
   IconUserOff,
 } from '@tabler/icons-react';
 import { type ReactNode, useRef, useState } from 'react';
-import { useUsersTexts } from './use-users-texts';
-import type { User } from './user';
+import type { User } from './data';
 import { destructiveActions, isOffered, type UserAction, useAllowedActions, useUserActions } from './use-user-actions';
+import { useUsersTexts } from './use-users-texts';
 import classes from './users.module.css';
 
 const icons: Record<UserAction, typeof IconMail> = {

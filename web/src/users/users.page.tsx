@@ -1,11 +1,10 @@
 import { Button, Group, NativeSelect, Paper, SegmentedControl, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconEdit, IconUserPlus } from '@tabler/icons-react';
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { Link } from 'react-router';
 import type { QueryOf } from '../api/client';
-import { listUsers } from '../api/list-users';
 import { FilterBuilder } from '../components/filter/filter-builder';
 import { DataTable } from '../components/lists/data-table';
 import { SearchInput } from '../components/lists/search-input';
@@ -15,9 +14,9 @@ import { useMe } from '../session/use-me';
 import { TransferMenu } from '../transfer/transfer-menu';
 import { CarrierFilter } from './carrier-filter';
 import { CreateUserDialog } from './create-user-dialog';
+import { type User, usersQuery } from './data';
 import { userFilters, useUserFilterNames } from './use-user-filter';
 import { useUsersTexts } from './use-users-texts';
-import type { User } from './user';
 import { useUserColumns } from './user-columns';
 import { UserMenu } from './user-menu';
 
@@ -41,11 +40,7 @@ export function UsersPage(): ReactNode {
   const columns = useUserColumns();
   const [selected, setSelected] = useState<User[]>([]);
   const [isCreating, creation] = useDisclosure();
-  const list = useQuery({
-    queryKey: ['users', 'list', params.query],
-    queryFn: ({ signal }) => listUsers(params.query, signal),
-    placeholderData: keepPreviousData,
-  });
+  const list = useQuery(usersQuery(params.query));
   const isDeleted = params.values['deleted'] === 'true';
   const mayChange = (can('user:update') || can('user:delete')) && !isDeleted;
   const createButton = can('user:create') && (

@@ -7,7 +7,7 @@ import { operationPermissions } from '../../operations/permissions';
 import { own } from '../../own';
 import { useMe } from '../../session/use-me';
 import { useUsersTexts } from '../use-users-texts';
-import type { Cause } from './login-data';
+import type { Cause } from './data';
 
 /** Returns the title and the text of a cause. A later version of the service may add causes. */
 export function useCauseTexts(): (cause: Cause) => { title: string; text: string } {

@@ -10,12 +10,12 @@ import { TimeText } from '../../components/time-text';
 import { RetryMail, stateColors } from '../../mails/retry-mail';
 import { useMailsTexts } from '../../mails/use-mails-texts';
 import { useLanguage } from '../../texts/language';
+import type { User } from '../data';
+import type { UserAction } from '../use-user-actions';
 import { useUsersTexts } from '../use-users-texts';
 import classes from '../users.module.css';
-import type { UserAction } from '../use-user-actions';
-import type { User } from '../user';
+import { type Cause, failedMailOf, useLoginCheck, type UserMail } from './data';
 import { CauseFacts, useCauseTexts } from './login-cause';
-import { type Cause, failedMailOf, useLoginCheck, type UserMail } from './login-data';
 import { Remedies } from './login-remedies';
 
 /** What else helps the user against a cause. */

@@ -1,10 +1,10 @@
 import { Alert, Button, Group, Stack, Text } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
+import type { User } from '../data';
 import { useUsersTexts } from '../use-users-texts';
-import type { User } from '../user';
+import { failedMailOf, useLoginCheck } from './data';
 import { CauseFacts, useCauseTexts } from './login-cause';
-import { failedMailOf, useLoginCheck } from './login-data';
 import { Remedies } from './login-remedies';
 
 /** Says at the top of the page of a user that the user cannot log in, with the remedies. */

@@ -9,10 +9,10 @@ import { ProblemAlert } from '../../components/problem-alert';
 import { useProblemForm } from '../../components/use-problem-form';
 import { useMe } from '../../session/use-me';
 import { useErrorTexts } from '../../texts/use-error-texts';
-import { useUsersTexts } from '../use-users-texts';
-import { changeUser, type User } from '../user';
+import { changeUser, type User } from '../data';
 import { type UserAction, useUserActions } from '../use-user-actions';
-import type { Cause } from './login-data';
+import { useUsersTexts } from '../use-users-texts';
+import type { Cause } from './data';
 
 /** Actions for the remedies of the service. A mailed link voids nothing, so it comes first. */
 const actionsFor: Partial<Record<Cause['remedies'][number], UserAction[]>> = {

@@ -1,9 +1,9 @@
 import { Box } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { DraftForm } from '../../components/drafts/draft-form';
+import type { User } from '../data';
 import { useUsersTexts } from '../use-users-texts';
 import { useValueText } from '../use-value-text';
-import type { User } from '../user';
 import { useUserDraft } from './use-user-draft';
 import { UserFormFields } from './user-form-fields';
 

@@ -7,11 +7,11 @@ import { Facts } from '../../components/facts';
 import { Section } from '../../components/page';
 import { TimeText } from '../../components/time-text';
 import { useMe } from '../../session/use-me';
+import type { User } from '../data';
 import { personFields } from '../fields';
 import { useUserNames } from '../use-user-names';
 import { useUsersTexts } from '../use-users-texts';
 import { useValueText } from '../use-value-text';
-import type { User } from '../user';
 import classes from './user-overview.module.css';
 
 /** Shows the fields about the person. */

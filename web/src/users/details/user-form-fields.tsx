@@ -3,10 +3,10 @@ import type { ReactNode } from 'react';
 import type { Draft } from '../../components/drafts/use-draft';
 import { TimeInput } from '../../components/time-input';
 import { useLanguage } from '../../texts/language';
+import type { User } from '../data';
 import { type FieldDefinition, type PersonField, personFields, userFields } from '../fields';
 import { useUsersTexts } from '../use-users-texts';
 import classes from '../users.module.css';
-import type { User } from '../user';
 import { isJsonObject, type UserValues } from './user-values';
 
 const autoComplete = 'off';

@@ -1,9 +1,8 @@
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { api, dataOf } from '../../api/client';
 import { useChanges } from '../../audit/changes';
-import type { AuditEvent, Names } from '../../audit/data';
+import { type AuditEvent, historyQuery, type Names } from '../../audit/data';
 import { ActorText } from '../../audit/event-parties';
 import { useAuditTexts } from '../../audit/use-audit-texts';
 import { useEventName } from '../../audit/use-event-name';
@@ -11,28 +10,15 @@ import { AddressLink } from '../../components/address-link';
 import { EmptyState, PageSkeleton } from '../../components/page';
 import { ProblemAlert } from '../../components/problem-alert';
 import { TimeText } from '../../components/time-text';
+import type { User } from '../data';
 import { useUserNames } from '../use-user-names';
 import { useUsersTexts } from '../use-users-texts';
 import classes from '../users.module.css';
-import type { User } from '../user';
-
-const perPage = 25;
 
 /** Shows the events about a user, newest first. */
 export function UserHistory({ user }: { user: User }): ReactNode {
   const texts = useUsersTexts().history;
-  const { user_id } = user;
-  const history = useInfiniteQuery({
-    queryKey: ['audit', 'of', user_id],
-    initialPageParam: null as string | null,
-    queryFn: ({ pageParam: cursor }) =>
-      dataOf(
-        api.GET('/audit/list', {
-          params: { query: { target_id: user_id, per_page: perPage, ...(cursor === null ? {} : { cursor }) } },
-        }),
-      ),
-    getNextPageParam: ({ next_cursor }) => next_cursor,
-  });
+  const history = useInfiniteQuery(historyQuery(user.user_id));
   const events = history.data?.pages.flatMap(({ items }) => items) ?? [];
   const names = useUserNames(events.map(({ actor_type, actor_id }) => (actor_type === 'user' ? actor_id : null)));
   if (history.isPending) return <PageSkeleton />;

@@ -9,8 +9,8 @@ import { useMe } from '../../session/use-me';
 import { sessionsQuery } from '../../sessions/data';
 import { useDeviceName } from '../../sessions/session-columns';
 import { useLanguage } from '../../texts/language';
+import type { User } from '../data';
 import { useUsersTexts } from '../use-users-texts';
-import type { User } from '../user';
 import { AccountFacts, PersonFacts } from './user-facts';
 import classes from './user-overview.module.css';
 

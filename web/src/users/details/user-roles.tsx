@@ -5,8 +5,8 @@ import { EmptyState, PageSkeleton } from '../../components/page';
 import { ProblemAlert } from '../../components/problem-alert';
 import { useRoles } from '../../roles/use-roles';
 import { useMe } from '../../session/use-me';
+import type { User } from '../data';
 import { useUsersTexts } from '../use-users-texts';
-import type { User } from '../user';
 import { useValueText } from '../use-value-text';
 import { useUserDraft } from './use-user-draft';
 
