@@ -28,7 +28,6 @@ export function BulkPreview({ preview, request, isRenewed, onConfirm }: BulkPrev
   const [isOpen, dialog] = useDisclosure();
   const kind = actionOf(request);
   const { matched, would_change, unchanged, skipped_count, sample, mails, mails_seconds } = preview;
-  const count = would_change.toLocaleString(language);
   const figures: Figure[] = [
     { label: texts.figures.matched, value: matched },
     { label: texts.would[kind], value: would_change },
@@ -51,13 +50,11 @@ export function BulkPreview({ preview, request, isRenewed, onConfirm }: BulkPrev
           </Alert>
         )}
         <Figures figures={figures} />
-        {mails > 0 && (
-          <Text size="sm">{texts.mails(mails.toLocaleString(language), durationText(mails_seconds, language))}</Text>
-        )}
+        {mails > 0 && <Text size="sm">{texts.mails(mails, durationText(mails_seconds, language))}</Text>}
         {would_change > 0 && (
           <Group>
             <Button onClick={dialog.open} color={kind === 'delete' ? 'red.9' : undefined}>
-              {texts.submit[kind](count)}
+              {texts.submit[kind](would_change)}
             </Button>
           </Group>
         )}
@@ -66,7 +63,7 @@ export function BulkPreview({ preview, request, isRenewed, onConfirm }: BulkPrev
         ) : (
           <div>
             <Text size="sm" fw={600} mb={4}>
-              {texts.sample(sample.length.toLocaleString(language), count)}
+              {texts.sample(sample.length.toLocaleString(language), would_change.toLocaleString(language))}
             </Text>
             <SampleUsers users={sample} change={isFinal(request.change) ? null : request.change} />
           </div>
@@ -83,7 +80,7 @@ export function BulkPreview({ preview, request, isRenewed, onConfirm }: BulkPrev
       <ConfirmDialog
         opened={isOpen}
         onClose={dialog.close}
-        title={texts.confirmTitle[kind](count)}
+        title={texts.confirmTitle[kind](would_change)}
         confirmLabel={texts.confirmLabel[kind]}
         isDestructive={kind === 'delete'}
         typedConfirmation={String(would_change)}

@@ -9,7 +9,6 @@ import { BackLink, PageHeader, Section } from '../components/page';
 import { ProblemAlert } from '../components/problem-alert';
 import { useProblemForm } from '../components/use-problem-form';
 import { useMe } from '../session/use-me';
-import { useLanguage } from '../texts/language';
 import { userFilters, useUserFilterNames } from '../users/use-user-filter';
 import { BulkPreview } from './bulk-preview';
 import { type BulkAction, type Change, changeFields, isComplete, readyChanges } from './change';
@@ -27,7 +26,6 @@ interface Previewed {
 /** Changes or deletes the users that match the filter in the URL: choose, preview, confirm. */
 export function BulkPage(): ReactNode {
   const texts = useBulkTexts();
-  const language = useLanguage();
   const { can } = useMe();
   const navigate = useNavigate();
   const modes = (['change', 'disable', 'invite', 'delete'] as const).filter((one) =>
@@ -75,11 +73,7 @@ export function BulkPage(): ReactNode {
       <Stack gap="md">
         <Section title={texts.selection}>
           <Text size="sm" mb="xs">
-            {selectedCount !== undefined
-              ? texts.selected(selectedCount.toLocaleString(language))
-              : isFiltered
-                ? texts.matching
-                : texts.everyone}
+            {selectedCount !== undefined ? texts.selected(selectedCount) : isFiltered ? texts.matching : texts.everyone}
           </Text>
           {selectedCount === undefined && (
             <Group gap="xs">

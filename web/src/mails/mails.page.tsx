@@ -10,7 +10,6 @@ import type { Column } from '../components/lists/stacked-rows';
 import { useListParams } from '../components/lists/use-list-params';
 import { PageHeader } from '../components/page';
 import { TimeText } from '../components/time-text';
-import { useLanguage } from '../texts/language';
 import { type Mail, mailsQuery } from './data';
 import { RetryMail, stateColors } from './retry-mail';
 import { useMailsTexts } from './use-mails-texts';
@@ -46,7 +45,6 @@ export function MailsPage(): ReactNode {
 
 function useColumns(): Column<Mail>[] {
   const texts = useMailsTexts();
-  const language = useLanguage();
   const { fields } = texts;
   return [
     {
@@ -73,7 +71,7 @@ function useColumns(): Column<Mail>[] {
             {texts.states[state]}
           </Badge>
           <Text size="xs" c="dimmed" style={{ whiteSpace: 'nowrap' }}>
-            {texts.attempts(attempts.toLocaleString(language), attempts === 1)}
+            {texts.attempts(attempts)}
           </Text>
         </>
       ),

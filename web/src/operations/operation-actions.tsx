@@ -6,7 +6,6 @@ import { api, dataOf } from '../api/client';
 import { changed as reload } from '../api/stale';
 import { ConfirmDialog } from '../components/confirm-dialog';
 import { useMe } from '../session/use-me';
-import { useLanguage } from '../texts/language';
 import type { Operation } from './data';
 import { useOperationsTexts } from './use-operations-texts';
 
@@ -48,10 +47,8 @@ function CancelButton({ operation: { operation_id, kind } }: { operation: Operat
 
 function UndoButton({ operation: { operation_id, kind, changed } }: { operation: Operation }): ReactNode {
   const texts = useOperationsTexts();
-  const language = useLanguage();
   const navigate = useNavigate();
   const [isOpen, dialog] = useDisclosure();
-  const count = changed.toLocaleString(language);
   const isImport = kind === 'import';
   const undo = async () => {
     const undoing = await dataOf(
@@ -69,11 +66,11 @@ function UndoButton({ operation: { operation_id, kind, changed } }: { operation:
         opened={isOpen}
         onClose={dialog.close}
         title={texts.undoTitle}
-        confirmLabel={isImport ? texts.undoImportConfirm(count) : texts.undoConfirm(count)}
+        confirmLabel={isImport ? texts.undoImportConfirm(changed) : texts.undoConfirm(changed)}
         isDestructive={isImport}
         onConfirm={undo}
       >
-        <Text size="sm">{isImport ? texts.undoImportText(count) : texts.undoText(count)}</Text>
+        <Text size="sm">{isImport ? texts.undoImportText(changed) : texts.undoText(changed)}</Text>
       </ConfirmDialog>
     </>
   );

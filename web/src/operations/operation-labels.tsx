@@ -2,15 +2,13 @@ import { Anchor, Badge } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
 import { useMe } from '../session/use-me';
-import { useLanguage } from '../texts/language';
 import type { Operation } from './data';
 import { useOperationsTexts } from './use-operations-texts';
 
 /** Returns the title of an operation, such as "Change of 12 users". */
 export function useOperationTitle({ kind, status, matched }: Operation): string {
   const texts = useOperationsTexts();
-  const language = useLanguage();
-  return status === 'receiving' ? texts.receiving : texts.heading[kind](matched.toLocaleString(language));
+  return status === 'receiving' ? texts.receiving : texts.heading[kind](matched);
 }
 
 /** Names an operation, with a link to its page. */

@@ -27,7 +27,7 @@ export function SkippedUsers({ counts }: SkippedUsersProps): ReactNode {
             <Text size="sm">
               {reasonOf(reason)}{' '}
               <Text span inherit c="dimmed">
-                {texts.users(count.toLocaleString(language))}
+                {texts.users(count)}
               </Text>
             </Text>
             <List size="sm" mt={4} listStyleType="none" spacing={2}>

@@ -3,7 +3,6 @@ import { IconChevronRight, IconCircleCheck } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
 import type { Schema } from '../api/client';
-import { useLanguage } from '../texts/language';
 import { type Health, type HealthState, parts, problemsOf } from './health';
 import { StateIcon } from './health-strip';
 import classes from './overview.module.css';
@@ -27,7 +26,6 @@ const critical: ReadonlySet<string> = new Set(['webhooks_disabled', 'attack']);
 /** Shows what needs attention, with remedies: parts of the service first, then items in lists. */
 export function AttentionList({ items, health }: { items: Attention[]; health: Health | undefined }): ReactNode {
   const texts = useOverviewTexts();
-  const language = useLanguage();
   const { detailOf } = useHealthTexts();
   const open = items
     .filter(({ count }) => count > 0)
@@ -63,7 +61,7 @@ export function AttentionList({ items, health }: { items: Attention[]; health: H
               <Entry
                 key={kind}
                 state={critical.has(kind) ? 'critical' : 'warning'}
-                title={texts.attention.kinds[kind](count.toLocaleString(language), count === 1)}
+                title={texts.attention.kinds[kind](count)}
                 remedy={texts.attention.remedies[kind]}
                 to={pages[list] && `${pages[list]}?${new URLSearchParams(filter)}`}
               />

@@ -5,7 +5,6 @@ import { Link, useNavigate } from 'react-router';
 import { changed } from '../api/stale';
 import { ConfirmDialog } from '../components/confirm-dialog';
 import { Dialog } from '../components/dialog';
-import { useLanguage } from '../texts/language';
 import { useShellTexts } from '../texts/use-shell-texts';
 import { deleteRole, type Role } from './data';
 import { holdersPath } from './role-links';
@@ -59,11 +58,10 @@ interface InUseDialogProps extends Omit<DeleteRoleDialogProps, 'roles'> {
 function InUseDialog({ role, holders, granters, opened, onClose }: InUseDialogProps): ReactNode {
   const texts = useRolesTexts();
   const { close } = useShellTexts();
-  const language = useLanguage();
   return (
     <Dialog opened={opened} onClose={onClose} title={texts.deleteBlocked(role.name)}>
       <Stack gap="md">
-        {holders > 0 && <Text size="sm">{texts.deleteInUse(holders.toLocaleString(language), holders === 1)}</Text>}
+        {holders > 0 && <Text size="sm">{texts.deleteInUse(holders)}</Text>}
         {granters.length > 0 && (
           <Text size="sm">{texts.deleteGranted(granters.map(({ name }) => name).join(', '))}</Text>
         )}

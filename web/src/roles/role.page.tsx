@@ -6,7 +6,6 @@ import { Link, useParams } from 'react-router';
 import { BackLink, NotFoundPage, PageHeader, PageSkeleton, Section } from '../components/page';
 import { ProblemAlert } from '../components/problem-alert';
 import { useMe } from '../session/use-me';
-import { useLanguage } from '../texts/language';
 import type { Role } from './data';
 import { DeleteRoleDialog } from './delete-role-dialog';
 import { RoleFacts } from './role-facts';
@@ -76,7 +75,6 @@ function RoleDetails({ role, roles }: { role: Role; roles: Role[] }): ReactNode 
 
 function RoleSummary({ role: { name, built_in } }: { role: Role }): ReactNode {
   const texts = useRolesTexts();
-  const language = useLanguage();
   const holders = useHolderCount(name);
   return (
     <Group component="span" gap="xs">
@@ -90,7 +88,7 @@ function RoleSummary({ role: { name, built_in } }: { role: Role }): ReactNode {
           texts.noHolders
         ) : (
           <Anchor component={Link} to={holdersPath(name)} size="sm">
-            {texts.holders(holders.toLocaleString(language), holders === 1)}
+            {texts.holders(holders)}
           </Anchor>
         ))}
     </Group>

@@ -138,12 +138,11 @@ function ExportForm({ filter, showsDeleted, onClose }: ExportFormProps): ReactNo
 /** Shows how many users the file will contain. */
 function ExportedUsers({ filter }: { filter: Query }): ReactNode {
   const texts = useTransferTexts();
-  const language = useLanguage();
   const { data } = useQuery(usersQuery({ ...filter, per_page: 1 }));
   if (data === undefined) return <Skeleton height={20} width={220} />;
   const { value, relation } = data.total ?? { value: 0, relation: 'approx' };
   const isFiltered = Object.keys(filter).length > 0;
-  return <Text size="sm">{texts.export.users(value.toLocaleString(language), relation === 'eq', isFiltered)}</Text>;
+  return <Text size="sm">{texts.export.users(value, relation === 'eq', isFiltered)}</Text>;
 }
 
 /** Returns the filter of the list, without parameters that an export does not support. */

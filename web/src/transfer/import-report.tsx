@@ -32,7 +32,6 @@ export function ImportReport({ file, preview, cells, onImport }: ImportReportPro
   const form = useProblemForm();
   const { fieldReasonOf } = useReasonTexts();
   const { matched, would_create, unchanged, skipped_count, mails, mails_seconds } = preview;
-  const number = (value: number) => value.toLocaleString(language);
   const badRows = preview.skipped.map(({ line = 0, errors = [] }): BadRow => ({ line, errors }));
   // The result of a check lists the first 100 rows with errors.
   const listsAll = badRows.length === skipped_count;
@@ -45,8 +44,8 @@ export function ImportReport({ file, preview, cells, onImport }: ImportReportPro
   const advice = () => {
     if (matched === 0) return texts.noRows;
     if (would_create === 0) return skipped_count === 0 ? texts.nothingNew : texts.noneGood;
-    if (skipped_count === 0) return texts.allGood(number(would_create));
-    return (listsAll ? texts.someBad : texts.manyBad)(number(skipped_count));
+    if (skipped_count === 0) return texts.allGood(would_create);
+    return (listsAll ? texts.someBad : texts.manyBad)(skipped_count);
   };
   const download = () =>
     form.submit(async () => saveFile(await badRowsOf(file, badRows, fieldReasonOf), correctionName(file.name)));
@@ -57,9 +56,7 @@ export function ImportReport({ file, preview, cells, onImport }: ImportReportPro
         <Text size="sm" role="status">
           {advice()}
         </Text>
-        {mails > 0 && (
-          <Text size="sm">{texts.inviteQuestion(number(mails), durationText(mails_seconds, language))}</Text>
-        )}
+        {mails > 0 && <Text size="sm">{texts.inviteQuestion(mails, durationText(mails_seconds, language))}</Text>}
         <ProblemAlert error={form.problem} />
         <Group gap="xs">
           {would_create > 0 && mails > 0 && (
@@ -68,7 +65,7 @@ export function ImportReport({ file, preview, cells, onImport }: ImportReportPro
               loading={form.isSending}
               onClick={() => void form.submit(() => onImport(true))}
             >
-              {texts.submitInvite(number(would_create), number(mails))}
+              {texts.submitInvite(would_create, mails)}
             </Button>
           )}
           {would_create > 0 && (
@@ -77,12 +74,12 @@ export function ImportReport({ file, preview, cells, onImport }: ImportReportPro
               loading={form.isSending}
               onClick={() => void form.submit(() => onImport(false))}
             >
-              {(mails > 0 ? texts.submitSilent : texts.submit)(number(would_create))}
+              {(mails > 0 ? texts.submitSilent : texts.submit)(would_create)}
             </Button>
           )}
           {badRows.length > 0 && listsAll && (
             <Button classNames={wrapping} variant="default" onClick={() => void download()}>
-              {texts.download(number(badRows.length))}
+              {texts.download(badRows.length)}
             </Button>
           )}
         </Group>

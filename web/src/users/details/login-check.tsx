@@ -9,7 +9,6 @@ import { ProblemAlert } from '../../components/problem-alert';
 import { TimeText } from '../../components/time-text';
 import { RetryMail, stateColors } from '../../mails/retry-mail';
 import { useMailsTexts } from '../../mails/use-mails-texts';
-import { useLanguage } from '../../texts/language';
 import type { User } from '../data';
 import type { UserAction } from '../use-user-actions';
 import { useUsersTexts } from '../use-users-texts';
@@ -123,7 +122,6 @@ function List({ title, empty, children }: { title: string; empty: string; childr
 function MailItem({ mail, user }: { mail: UserMail; user: User }): ReactNode {
   const texts = useMailsTexts();
   const { check } = useUsersTexts();
-  const language = useLanguage();
   const { kind, state, attempts, last_error, sent_at } = mail;
   return (
     <li className={classes.item}>
@@ -135,7 +133,7 @@ function MailItem({ mail, user }: { mail: UserMail; user: User }): ReactNode {
           </Badge>
           <Text size="sm" c="dimmed" component="div">
             {sent_at !== undefined && <TimeText value={sent_at} />}
-            {attempts !== undefined && texts.attempts(attempts.toLocaleString(language), attempts === 1)}
+            {attempts !== undefined && texts.attempts(attempts)}
           </Text>
           <RetryMail mail={mail} recipient={user.email} />
         </Group>
