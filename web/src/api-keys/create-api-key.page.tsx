@@ -3,6 +3,7 @@ import { type ReactNode, useState } from 'react';
 import { useNavigate } from 'react-router';
 import { api, dataOf } from '../api/client';
 import { changed } from '../api/stale';
+import { Form } from '../components/form';
 import { BackLink, FormActions, PageHeader, Section } from '../components/page';
 import { ProblemAlert } from '../components/problem-alert';
 import { SecretDialog } from '../components/secret-dialog';
@@ -43,66 +44,55 @@ export function CreateApiKeyPage(): ReactNode {
     <Box maw={880}>
       <BackLink to="/api-keys">{texts.title}</BackLink>
       <PageHeader title={texts.createTitle} />
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void create();
-        }}
-      >
-        <Stack gap="md">
-          <Section title={texts.sections.general}>
-            <Stack gap="md">
-              <TextInput
-                label={texts.name}
-                description={texts.nameHint}
-                value={name}
-                onChange={(event) => setName(event.currentTarget.value)}
-                error={form.errorOf('name')}
-                required
-                withAsterisk={false}
-                maxLength={100}
-                autoComplete="off"
-                maw={420}
-              />
-              <ExpiryFields
-                value={expiry}
-                onChange={setExpiry}
-                error={form.errorOf('expires_at') && texts.expiryRule}
-              />
-            </Stack>
-          </Section>
-          <Section title={texts.sections.permissions}>
-            <Text size="sm" c="dimmed" mb="sm">
-              {texts.permissionsHint}
-            </Text>
-            <PermissionPicker
-              value={permissions}
-              onChange={setPermissions}
-              error={missing(permissions.length === 0, texts.permissionsRequired) ?? form.errorOf('permissions')}
-              newPrefix={{
-                fault: form.fieldErrorOf('permissions'),
-                isMeant: isPrefixMeant,
-                onMean: setIsPrefixMeant,
-              }}
+      <Form onSubmit={create}>
+        <Section title={texts.sections.general}>
+          <Stack gap="md">
+            <TextInput
+              label={texts.name}
+              description={texts.nameHint}
+              value={name}
+              onChange={(event) => setName(event.currentTarget.value)}
+              error={form.errorOf('name')}
+              required
+              withAsterisk={false}
+              maxLength={100}
+              autoComplete="off"
+              maw={420}
+            />
+            <ExpiryFields value={expiry} onChange={setExpiry} error={form.errorOf('expires_at') && texts.expiryRule} />
+          </Stack>
+        </Section>
+        <Section title={texts.sections.permissions}>
+          <Text size="sm" c="dimmed" mb="sm">
+            {texts.permissionsHint}
+          </Text>
+          <PermissionPicker
+            value={permissions}
+            onChange={setPermissions}
+            error={missing(permissions.length === 0, texts.permissionsRequired) ?? form.errorOf('permissions')}
+            newPrefix={{
+              fault: form.fieldErrorOf('permissions'),
+              isMeant: isPrefixMeant,
+              onMean: setIsPrefixMeant,
+            }}
+          />
+        </Section>
+        {isSystem && (
+          <Section title={texts.sections.scope}>
+            <ScopeFields
+              value={scope}
+              onChange={setScope}
+              error={missing(isScopeMissing, texts.carriersRequired) ?? form.errorOf('carrier_scope')}
             />
           </Section>
-          {isSystem && (
-            <Section title={texts.sections.scope}>
-              <ScopeFields
-                value={scope}
-                onChange={setScope}
-                error={missing(isScopeMissing, texts.carriersRequired) ?? form.errorOf('carrier_scope')}
-              />
-            </Section>
-          )}
-          <ProblemAlert error={form.problem} />
-          <FormActions>
-            <Button type="submit" loading={form.isSending}>
-              {texts.create}
-            </Button>
-          </FormActions>
-        </Stack>
-      </form>
+        )}
+        <ProblemAlert error={form.problem} />
+        <FormActions>
+          <Button type="submit" loading={form.isSending}>
+            {texts.create}
+          </Button>
+        </FormActions>
+      </Form>
       <SecretDialog
         value={key}
         texts={texts.created}

@@ -1,8 +1,9 @@
-import { Button, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core';
+import { Button, Group, NativeSelect, Text, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
 import { type ReactNode, useState } from 'react';
 import { Dialog, DialogButtons } from '../components/dialog';
+import { Form } from '../components/form';
 import { ProblemAlert } from '../components/problem-alert';
 import { TimeInput } from '../components/time-input';
 import { useProblemForm } from '../components/use-problem-form';
@@ -62,57 +63,50 @@ function BlockForm({ network: given, onClose }: { network: string; onClose: () =
     if (isBlocked) onClose();
   };
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        void block();
-      }}
-    >
-      <Stack gap="md">
-        <Text size="sm">{texts.dialogText}</Text>
-        <TextInput
-          label={texts.network}
-          description={texts.networkHint}
-          value={network}
-          onChange={(event) => setNetwork(event.currentTarget.value)}
-          error={form.errorOf('network')}
-          required
-          withAsterisk={false}
-          autoComplete="off"
+    <Form onSubmit={block}>
+      <Text size="sm">{texts.dialogText}</Text>
+      <TextInput
+        label={texts.network}
+        description={texts.networkHint}
+        value={network}
+        onChange={(event) => setNetwork(event.currentTarget.value)}
+        error={form.errorOf('network')}
+        required
+        withAsterisk={false}
+        autoComplete="off"
+      />
+      <Group gap="sm" align="flex-start" grow>
+        <NativeSelect
+          label={texts.duration}
+          value={duration}
+          onChange={(event) => setDuration(event.currentTarget.value as Duration)}
+          data={Object.entries(texts.durations).map(([value, label]) => ({ value, label }))}
+          error={isOther ? undefined : form.errorOf('expires_at') && texts.endRule}
         />
-        <Group gap="sm" align="flex-start" grow>
-          <NativeSelect
-            label={texts.duration}
-            value={duration}
-            onChange={(event) => setDuration(event.currentTarget.value as Duration)}
-            data={Object.entries(texts.durations).map(([value, label]) => ({ value, label }))}
-            error={isOther ? undefined : form.errorOf('expires_at') && texts.endRule}
+        {isOther && (
+          <TimeInput
+            label={texts.end}
+            value={time}
+            onChange={setTime}
+            error={form.errorOf('expires_at') && texts.endRule}
+            required
+            withAsterisk={false}
           />
-          {isOther && (
-            <TimeInput
-              label={texts.end}
-              value={time}
-              onChange={setTime}
-              error={form.errorOf('expires_at') && texts.endRule}
-              required
-              withAsterisk={false}
-            />
-          )}
-        </Group>
-        <TextInput
-          label={texts.reason}
-          description={texts.reasonHint}
-          value={reason}
-          onChange={(event) => setReason(event.currentTarget.value)}
-          error={form.errorOf('reason')}
-          maxLength={200}
-          autoComplete="off"
-        />
-        <ProblemAlert error={form.problem} />
-        <DialogButtons onCancel={onClose} isSending={form.isSending} isDestructive>
-          {texts.confirm}
-        </DialogButtons>
-      </Stack>
-    </form>
+        )}
+      </Group>
+      <TextInput
+        label={texts.reason}
+        description={texts.reasonHint}
+        value={reason}
+        onChange={(event) => setReason(event.currentTarget.value)}
+        error={form.errorOf('reason')}
+        maxLength={200}
+        autoComplete="off"
+      />
+      <ProblemAlert error={form.problem} />
+      <DialogButtons onCancel={onClose} isSending={form.isSending} isDestructive>
+        {texts.confirm}
+      </DialogButtons>
+    </Form>
   );
 }

@@ -6,6 +6,7 @@ import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { Link } from 'react-router';
 import { Dialog, DialogButtons } from '../components/dialog';
+import { Form } from '../components/form';
 import { SearchField } from '../components/lists/search-field';
 import { Section } from '../components/page';
 import { ProblemAlert } from '../components/problem-alert';
@@ -70,46 +71,39 @@ function AddForm({ role, onClose }: { role: Role; onClose: () => void }): ReactN
     if (isDone) onClose();
   };
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        void add();
-      }}
-    >
-      <Stack gap="sm">
-        <SearchField label={texts.search} onSearch={setQ} />
-        <ProblemAlert error={error ?? form.problem} />
-        <Group justify="space-between">
-          <Text size="sm" c="dimmed" role="status">
-            {data === undefined ? '' : texts.found(found.length, data.next_cursor !== null)}
-          </Text>
-          {rest.length > 0 && (
-            <Button
-              variant="subtle"
-              size="compact-sm"
-              onClick={() => setChosen([...chosen, ...rest.map(({ user_id }) => user_id)])}
-            >
-              {texts.selectAll(found.length)}
-            </Button>
-          )}
-        </Group>
-        <Checkbox.Group
-          aria-label={texts.title}
-          value={chosen}
-          onChange={setChosen}
-          mah={320}
-          style={{ overflow: 'auto' }}
-        >
-          <Stack gap="xs" p={4}>
-            {found.map(({ user_id, name, email }) => (
-              <Checkbox key={user_id} value={user_id} label={`${name} · ${email}`} />
-            ))}
-          </Stack>
-        </Checkbox.Group>
-        <DialogButtons onCancel={onClose} isSending={form.isSending} disabled={chosen.length === 0}>
-          {texts.submit(chosen.length)}
-        </DialogButtons>
-      </Stack>
-    </form>
+    <Form gap="sm" onSubmit={add}>
+      <SearchField label={texts.search} onSearch={setQ} />
+      <ProblemAlert error={error ?? form.problem} />
+      <Group justify="space-between">
+        <Text size="sm" c="dimmed" role="status">
+          {data === undefined ? '' : texts.found(found.length, data.next_cursor !== null)}
+        </Text>
+        {rest.length > 0 && (
+          <Button
+            variant="subtle"
+            size="compact-sm"
+            onClick={() => setChosen([...chosen, ...rest.map(({ user_id }) => user_id)])}
+          >
+            {texts.selectAll(found.length)}
+          </Button>
+        )}
+      </Group>
+      <Checkbox.Group
+        aria-label={texts.title}
+        value={chosen}
+        onChange={setChosen}
+        mah={320}
+        style={{ overflow: 'auto' }}
+      >
+        <Stack gap="xs" p={4}>
+          {found.map(({ user_id, name, email }) => (
+            <Checkbox key={user_id} value={user_id} label={`${name} · ${email}`} />
+          ))}
+        </Stack>
+      </Checkbox.Group>
+      <DialogButtons onCancel={onClose} isSending={form.isSending} disabled={chosen.length === 0}>
+        {texts.submit(chosen.length)}
+      </DialogButtons>
+    </Form>
   );
 }

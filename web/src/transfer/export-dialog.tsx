@@ -5,6 +5,7 @@ import { api, dataOf, type QueryOf, type Schema } from '../api/client';
 import { exportUsersFilters } from '../api/filters';
 import { Dialog, DialogButtons } from '../components/dialog';
 import { attributePrefix } from '../components/filter/conditions';
+import { Form } from '../components/form';
 import { ProblemAlert } from '../components/problem-alert';
 import { useProblemForm } from '../components/use-problem-form';
 import { useMe } from '../session/use-me';
@@ -74,64 +75,53 @@ function ExportForm({ filter, showsDeleted, onClose }: ExportFormProps): ReactNo
     if (isStarted) onClose();
   };
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        void start();
-      }}
-    >
-      <Stack gap="md">
-        <ExportedUsers filter={filter} />
-        {showsDeleted && <Text size="sm">{texts.export.withoutDeleted}</Text>}
-        <Radio.Group
-          label={texts.export.format}
-          value={format}
-          onChange={(chosen) => setFormat(chosen === 'ndjson' ? chosen : 'csv')}
-        >
-          <Stack gap="xs" mt="xs">
-            <Radio value="csv" label={texts.export.csv} description={texts.export.csvHint} data-autofocus />
-            <Radio value="ndjson" label={texts.export.ndjson} description={texts.export.ndjsonHint} />
-          </Stack>
-        </Radio.Group>
-        {format === 'csv' && (
-          <>
-            <NativeSelect
-              label={texts.export.delimiter}
-              value={delimiter}
-              onChange={(event) => setDelimiter(event.currentTarget.value as Delimiter)}
-              data={delimiters.map((one) => ({ value: one, label: texts.export.delimiters[one] }))}
-            />
-            <Checkbox
-              label={texts.export.bom}
-              checked={bom}
-              onChange={(event) => setBom(event.currentTarget.checked)}
-            />
-          </>
-        )}
-        <MultiSelect
-          label={texts.export.columns}
-          placeholder={columns.length === 0 ? texts.export.allColumns : undefined}
-          data={exportColumns.map((column) => ({ value: column, label: labelIn(language, column) }))}
-          value={columns}
-          onChange={setColumns}
-          searchable
-          clearable
-          clearButtonProps={{ 'aria-label': texts.export.clearColumns }}
-        />
-        {format === 'ndjson' && can('user:purge') && (
-          <Checkbox
-            label={texts.export.hashes}
-            description={texts.export.hashesHint}
-            checked={withHashes}
-            onChange={(event) => setWithHashes(event.currentTarget.checked)}
+    <Form onSubmit={start}>
+      <ExportedUsers filter={filter} />
+      {showsDeleted && <Text size="sm">{texts.export.withoutDeleted}</Text>}
+      <Radio.Group
+        label={texts.export.format}
+        value={format}
+        onChange={(chosen) => setFormat(chosen === 'ndjson' ? chosen : 'csv')}
+      >
+        <Stack gap="xs" mt="xs">
+          <Radio value="csv" label={texts.export.csv} description={texts.export.csvHint} data-autofocus />
+          <Radio value="ndjson" label={texts.export.ndjson} description={texts.export.ndjsonHint} />
+        </Stack>
+      </Radio.Group>
+      {format === 'csv' && (
+        <>
+          <NativeSelect
+            label={texts.export.delimiter}
+            value={delimiter}
+            onChange={(event) => setDelimiter(event.currentTarget.value as Delimiter)}
+            data={delimiters.map((one) => ({ value: one, label: texts.export.delimiters[one] }))}
           />
-        )}
-        <ProblemAlert error={form.problem} />
-        <DialogButtons onCancel={onClose} isSending={form.isSending}>
-          {texts.export.submit}
-        </DialogButtons>
-      </Stack>
-    </form>
+          <Checkbox label={texts.export.bom} checked={bom} onChange={(event) => setBom(event.currentTarget.checked)} />
+        </>
+      )}
+      <MultiSelect
+        label={texts.export.columns}
+        placeholder={columns.length === 0 ? texts.export.allColumns : undefined}
+        data={exportColumns.map((column) => ({ value: column, label: labelIn(language, column) }))}
+        value={columns}
+        onChange={setColumns}
+        searchable
+        clearable
+        clearButtonProps={{ 'aria-label': texts.export.clearColumns }}
+      />
+      {format === 'ndjson' && can('user:purge') && (
+        <Checkbox
+          label={texts.export.hashes}
+          description={texts.export.hashesHint}
+          checked={withHashes}
+          onChange={(event) => setWithHashes(event.currentTarget.checked)}
+        />
+      )}
+      <ProblemAlert error={form.problem} />
+      <DialogButtons onCancel={onClose} isSending={form.isSending}>
+        {texts.export.submit}
+      </DialogButtons>
+    </Form>
   );
 }
 

@@ -5,6 +5,7 @@ import { useNavigate } from 'react-router';
 import { api, dataOf, type Schema } from '../api/client';
 import { changed } from '../api/stale';
 import { DialogButtons } from '../components/dialog';
+import { Form } from '../components/form';
 import { ProblemAlert } from '../components/problem-alert';
 import { useIdempotencyKey } from '../components/use-idempotency-key';
 import { type ProblemForm, useProblemForm } from '../components/use-problem-form';
@@ -60,41 +61,34 @@ export function CreateUserForm({ onClose }: { onClose: () => void }): ReactNode 
     await navigate(`/users/${user_id}`);
   };
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        void create();
-      }}
-    >
-      <Stack gap="md">
-        <UserFields values={values} set={set} form={form} />
-        <Radio.Group
-          label={texts.create.access}
-          value={access}
-          onChange={(chosen) => setAccess(chosen === 'password' ? chosen : 'invite')}
-        >
-          <Stack gap="xs" mt={6}>
-            <Radio value="invite" label={texts.create.invite} description={texts.create.inviteHint} />
-            <Radio value="password" label={texts.create.password} description={texts.create.passwordHint} />
-          </Stack>
-        </Radio.Group>
-        {access === 'password' && (
-          <PasswordInput
-            label={texts.create.initialPassword}
-            value={values.password}
-            onChange={(event) => set({ password: event.currentTarget.value })}
-            error={form.errorOf('password')}
-            required
-            withAsterisk={false}
-            autoComplete="new-password"
-          />
-        )}
-        <ProblemAlert error={form.problem} />
-        <DialogButtons onCancel={onClose} isSending={form.isSending}>
-          {access === 'invite' ? texts.create.submitInvite : texts.create.submit}
-        </DialogButtons>
-      </Stack>
-    </form>
+    <Form onSubmit={create}>
+      <UserFields values={values} set={set} form={form} />
+      <Radio.Group
+        label={texts.create.access}
+        value={access}
+        onChange={(chosen) => setAccess(chosen === 'password' ? chosen : 'invite')}
+      >
+        <Stack gap="xs" mt={6}>
+          <Radio value="invite" label={texts.create.invite} description={texts.create.inviteHint} />
+          <Radio value="password" label={texts.create.password} description={texts.create.passwordHint} />
+        </Stack>
+      </Radio.Group>
+      {access === 'password' && (
+        <PasswordInput
+          label={texts.create.initialPassword}
+          value={values.password}
+          onChange={(event) => set({ password: event.currentTarget.value })}
+          error={form.errorOf('password')}
+          required
+          withAsterisk={false}
+          autoComplete="new-password"
+        />
+      )}
+      <ProblemAlert error={form.problem} />
+      <DialogButtons onCancel={onClose} isSending={form.isSending}>
+        {access === 'invite' ? texts.create.submitInvite : texts.create.submit}
+      </DialogButtons>
+    </Form>
   );
 }
 

@@ -1,10 +1,11 @@
-import { Button, Group, Stack, TextInput } from '@mantine/core';
+import { Button, Group, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { type ReactNode, useState } from 'react';
 import { Link } from 'react-router';
 import { changed } from '../../api/stale';
 import { removeBlock } from '../../attacks/data';
 import { Dialog, DialogButtons } from '../../components/dialog';
+import { Form } from '../../components/form';
 import { ProblemAlert } from '../../components/problem-alert';
 import { useProblemForm } from '../../components/use-problem-form';
 import { useMe } from '../../session/use-me';
@@ -114,28 +115,21 @@ function CorrectAddressForm({ user, onClose }: CorrectAddressProps): ReactNode {
     await changed('users');
   };
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        void send();
-      }}
-    >
-      <Stack gap="md">
-        <TextInput
-          label={fields.email}
-          description={isInvited ? texts.correctInvited : texts.correctActive}
-          type="email"
-          autoComplete="off"
-          value={email}
-          onChange={(event) => setEmail(event.currentTarget.value)}
-          error={form.errorOf('email')}
-          data-autofocus
-        />
-        <ProblemAlert error={form.problem} />
-        <DialogButtons onCancel={onClose} isSending={form.isSending} disabled={address === user.email}>
-          {texts.correctAndSend}
-        </DialogButtons>
-      </Stack>
-    </form>
+    <Form onSubmit={send}>
+      <TextInput
+        label={fields.email}
+        description={isInvited ? texts.correctInvited : texts.correctActive}
+        type="email"
+        autoComplete="off"
+        value={email}
+        onChange={(event) => setEmail(event.currentTarget.value)}
+        error={form.errorOf('email')}
+        data-autofocus
+      />
+      <ProblemAlert error={form.problem} />
+      <DialogButtons onCancel={onClose} isSending={form.isSending} disabled={address === user.email}>
+        {texts.correctAndSend}
+      </DialogButtons>
+    </Form>
   );
 }
