@@ -1,8 +1,8 @@
 import { Button } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useShellTexts } from '../../texts/use-shell-texts';
-import { FormActions } from '../page';
 import { Form } from '../form';
+import { FormActions } from '../page';
 import { ProblemAlert } from '../problem-alert';
 import type { Draft } from './use-draft';
 import { type FieldTexts, VersionDialog } from './version-dialog';
