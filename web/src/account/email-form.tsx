@@ -36,7 +36,6 @@ export function EmailForm({ onSent }: { onSent: () => void }): ReactNode {
         onChange={(event) => setEmail(event.currentTarget.value)}
         error={form.errorOf('email')}
         required
-        withAsterisk={false}
         data-autofocus
       />
       <PasswordInput
@@ -46,7 +45,6 @@ export function EmailForm({ onSent }: { onSent: () => void }): ReactNode {
         onChange={(event) => setPassword(event.currentTarget.value)}
         error={isWrong ? textOf(form.problem) : form.errorOf('current_password')}
         required
-        withAsterisk={false}
       />
       <Button type="submit" loading={form.isSending}>
         {texts.sendLink}

@@ -37,7 +37,6 @@ export function PasswordForm({ onChanged }: { onChanged: () => Promise<void> }):
         error={isWrong ? textOf(form.problem) : form.errorOf('current_password')}
         autoComplete="current-password"
         required
-        withAsterisk={false}
         data-autofocus
       />
       <div>
@@ -49,7 +48,6 @@ export function PasswordForm({ onChanged }: { onChanged: () => Promise<void> }):
           error={fault?.text}
           autoComplete="new-password"
           required
-          withAsterisk={false}
         />
         {fault !== null && fault.hints.length > 0 && (
           <div role="status">

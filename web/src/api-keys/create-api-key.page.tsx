@@ -54,7 +54,6 @@ export function CreateApiKeyPage(): ReactNode {
               onChange={(event) => setName(event.currentTarget.value)}
               error={form.errorOf('name')}
               required
-              withAsterisk={false}
               maxLength={100}
               autoComplete="off"
               maw={420}

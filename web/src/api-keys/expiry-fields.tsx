@@ -50,7 +50,6 @@ export function ExpiryFields({ value, onChange, error }: ExpiryFieldsProps): Rea
           onChange={(time) => onChange({ ...value, time })}
           error={error}
           required
-          withAsterisk={false}
           w={260}
         />
       )}

@@ -72,7 +72,6 @@ function BlockForm({ network: given, onClose }: { network: string; onClose: () =
         onChange={(event) => setNetwork(event.currentTarget.value)}
         error={form.errorOf('network')}
         required
-        withAsterisk={false}
         autoComplete="off"
       />
       <Group gap="sm" align="flex-start" grow>
@@ -90,7 +89,6 @@ function BlockForm({ network: given, onClose }: { network: string; onClose: () =
             onChange={setTime}
             error={form.errorOf('expires_at') && texts.endRule}
             required
-            withAsterisk={false}
           />
         )}
       </Group>

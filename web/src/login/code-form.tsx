@@ -43,7 +43,6 @@ export function CodeForm({ kind, isSending, error, onCode }: CodeFormProps): Rea
         autoCapitalize="characters"
         spellCheck={false}
         required
-        withAsterisk={false}
         autoFocus
         data-autofocus
       />

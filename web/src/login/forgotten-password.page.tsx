@@ -32,7 +32,6 @@ export function ForgottenPasswordPage(): ReactNode {
               error={form.errorOf('email')}
               autoComplete="email"
               required
-              withAsterisk={false}
               autoFocus
             />
             <Button type="submit" loading={form.isSending}>

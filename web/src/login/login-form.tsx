@@ -71,7 +71,6 @@ export function LoginForm({ fixedLogin, onTokens }: LoginFormProps): ReactNode {
           autoCapitalize="none"
           spellCheck={false}
           required
-          withAsterisk={false}
           data-autofocus
           autoFocus
         />
@@ -85,7 +84,6 @@ export function LoginForm({ fixedLogin, onTokens }: LoginFormProps): ReactNode {
         onChange={(event) => setPassword(event.currentTarget.value)}
         autoComplete="current-password"
         required
-        withAsterisk={false}
         data-autofocus={fixedLogin !== undefined || undefined}
       />
       <Button type="submit" loading={form.isSending} fullWidth>

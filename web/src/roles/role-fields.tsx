@@ -42,7 +42,6 @@ export function RoleFields({ draft, set, isNew, roles, form, newPrefix }: RoleFi
               onChange={(event) => set({ name: event.currentTarget.value })}
               error={nameError}
               required
-              withAsterisk={false}
               maxLength={64}
               autoComplete="off"
               autoCapitalize="none"

@@ -27,15 +27,7 @@ export function SecondFactorFields({ value, onChange, error }: SecondFactorField
         description={texts.factorHint}
       />
       {value !== null && (
-        <TimeInput
-          label={texts.factorFrom}
-          value={value}
-          onChange={onChange}
-          required
-          withAsterisk={false}
-          error={error}
-          maw={260}
-        />
+        <TimeInput label={texts.factorFrom} value={value} onChange={onChange} required error={error} maw={260} />
       )}
     </Stack>
   );

@@ -80,7 +80,6 @@ function PasswordProof({ isSending, onPassword }: PasswordProofProps): ReactNode
         onChange={(event) => setPassword(event.currentTarget.value)}
         autoComplete="current-password"
         required
-        withAsterisk={false}
         data-autofocus
       />
       <Button type="submit" loading={isSending}>

@@ -80,7 +80,6 @@ export function CreateUserForm({ onClose }: { onClose: () => void }): ReactNode 
           onChange={(event) => set({ password: event.currentTarget.value })}
           error={form.errorOf('password')}
           required
-          withAsterisk={false}
           autoComplete="new-password"
         />
       )}
@@ -112,7 +111,6 @@ function UserFields({ values, set, form }: UserFieldsProps): ReactNode {
       onChange={(event) => set({ [field]: event.currentTarget.value })}
       error={form.errorOf(field)}
       required={isRequired}
-      withAsterisk={false}
       autoComplete="off"
       // The dialog sets the focus when it opens, but the form may be loaded later.
       autoFocus={field === 'name'}
@@ -150,7 +148,6 @@ function UserFields({ values, set, form }: UserFieldsProps): ReactNode {
             onChange={(carrier_id) => set({ carrier_id })}
             error={form.errorOf('carrier_id')}
             required
-            withAsterisk={false}
           />
         )}
         {roles.data !== undefined && (

@@ -79,13 +79,7 @@ export function WebhookActions({ webhook: { webhook_id, state } }: { webhook: We
           <Stack gap="sm">
             <Text size="sm">{texts.actions[action][1]}</Text>
             {(action === 'enable' || action === 'replay') && (
-              <TimeInput
-                label={texts.after}
-                required={action === 'replay'}
-                withAsterisk={false}
-                value={after}
-                onChange={setAfter}
-              />
+              <TimeInput label={texts.after} required={action === 'replay'} value={after} onChange={setAfter} />
             )}
             {action === 'rotate' && (
               <NativeSelect

@@ -91,7 +91,6 @@ function SettingsForm({ webhook }: { webhook: Webhook | undefined }): ReactNode 
             value={settings.url}
             onChange={(event) => set({ url: event.currentTarget.value })}
             required
-            withAsterisk={false}
             maxLength={2_048}
           />
           <TextInput

@@ -43,7 +43,6 @@ function RenameForm({ factor, onClose }: Omit<RenameDialogProps, 'opened'>): Rea
         error={form.errorOf('name')}
         maxLength={factorNameMax}
         required
-        withAsterisk={false}
         data-autofocus
       />
       <DialogButtons onCancel={onClose} isSending={form.isSending}>

@@ -48,7 +48,6 @@ export function StartForm({ intro, defaultName, onStart }: StartFormProps): Reac
         error={form.errorOf('name')}
         maxLength={factorNameMax}
         required
-        withAsterisk={false}
         data-autofocus
       />
       {mailCode !== null && (
@@ -61,7 +60,6 @@ export function StartForm({ intro, defaultName, onStart }: StartFormProps): Reac
           inputMode="numeric"
           autoComplete="one-time-code"
           required
-          withAsterisk={false}
           autoFocus
         />
       )}

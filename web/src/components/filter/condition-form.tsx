@@ -65,7 +65,6 @@ export function ConditionForm({ fields, names, initial, isExact, onApply }: Cond
           value={attribute}
           onChange={(event) => setAttribute(event.currentTarget.value)}
           required
-          withAsterisk={false}
           pattern="[A-Za-z0-9_\-]{1,64}"
           autoComplete="off"
         />
