@@ -63,6 +63,7 @@ const house = {
     clock: restrictedSyntax,
     'secret-compares': restrictedSyntax,
     queries: restrictedSyntax,
+    'query-keys': restrictedSyntax,
     shape: restrictedSyntax,
     'skipped-tests': restrictedSyntax,
   },
@@ -114,6 +115,15 @@ const shape = [
   only(['{client/src,src}/**/*.ts', ...WEB], ['src/**/*.spec.ts'], { 'house/docstrings': 'error' }),
   only(WEB, [], {
     'house/shape': ['error', noBarrels, { selector: 'ExportDefaultDeclaration', message: 'Use named exports.' }],
+  }),
+  only(WEB, ['web/src/**/data.ts', 'web/src/api/**'], {
+    'house/query-keys': [
+      'error',
+      {
+        selector: 'Property[key.name="queryKey"]',
+        message: 'Keep keys and queries in the `data.ts` of the feature, so that keys cannot collide.',
+      },
+    ],
   }),
   only(WEB, ['web/src/api/**'], {
     'house/queries': [

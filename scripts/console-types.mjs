@@ -50,7 +50,7 @@ function filtersFile() {
     .filter((get) => get?.parameters?.map(resolve).some((parameter) => 'x-filter' in parameter))
     .map((get) => {
       const { operationId } = get;
-      const fields = JSON.stringify(filtersOf(get), null, 2);
+      const fields = JSON.stringify(filtersOf(get));
       return `/** Filters of \`${operationId}\`. */\nexport const ${operationId}Filters = ${fields} as const;\n`;
     });
   return `${banner}\n${lists.join('\n')}`;

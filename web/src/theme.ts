@@ -106,6 +106,8 @@ const theme = createTheme({
   },
   components: {
     Button: { defaultProps: { size: 'sm' } },
+    // Almost all fields are required: labels name the optional ones.
+    InputWrapper: { defaultProps: { withAsterisk: false } },
     // Uppercase badges would draw more attention than the names beside them.
     Badge: { defaultProps: { tt: 'none', fw: 500, radius: 'xs' } },
     Paper: { defaultProps: { radius: 'md' } },

@@ -1,8 +1,9 @@
-import { Button, PasswordInput, Stack, TextInput } from '@mantine/core';
+import { Button, PasswordInput, TextInput } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { api } from '../api/client';
 import { isProblem } from '../api/problems';
 import { changed } from '../api/stale';
+import { Form } from '../components/form';
 import { ProblemAlert } from '../components/problem-alert';
 import { useProblemForm } from '../components/use-problem-form';
 import { useErrorTexts } from '../texts/use-error-texts';
@@ -24,39 +25,30 @@ export function EmailForm({ onSent }: { onSent: () => void }): ReactNode {
     if (isSent) onSent();
   };
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        void send();
-      }}
-    >
-      <Stack gap="md">
-        {!isWrong && <ProblemAlert error={form.problem} />}
-        <TextInput
-          label={texts.newEmail}
-          description={texts.newEmailHint}
-          type="email"
-          autoComplete="email"
-          value={email}
-          onChange={(event) => setEmail(event.currentTarget.value)}
-          error={form.errorOf('email')}
-          required
-          withAsterisk={false}
-          data-autofocus
-        />
-        <PasswordInput
-          label={texts.currentPassword}
-          autoComplete="current-password"
-          value={password}
-          onChange={(event) => setPassword(event.currentTarget.value)}
-          error={isWrong ? textOf(form.problem) : form.errorOf('current_password')}
-          required
-          withAsterisk={false}
-        />
-        <Button type="submit" loading={form.isSending}>
-          {texts.sendLink}
-        </Button>
-      </Stack>
-    </form>
+    <Form onSubmit={send}>
+      {!isWrong && <ProblemAlert error={form.problem} />}
+      <TextInput
+        label={texts.newEmail}
+        description={texts.newEmailHint}
+        type="email"
+        autoComplete="email"
+        value={email}
+        onChange={(event) => setEmail(event.currentTarget.value)}
+        error={form.errorOf('email')}
+        required
+        data-autofocus
+      />
+      <PasswordInput
+        label={texts.currentPassword}
+        autoComplete="current-password"
+        value={password}
+        onChange={(event) => setPassword(event.currentTarget.value)}
+        error={isWrong ? textOf(form.problem) : form.errorOf('current_password')}
+        required
+      />
+      <Button type="submit" loading={form.isSending}>
+        {texts.sendLink}
+      </Button>
+    </Form>
   );
 }

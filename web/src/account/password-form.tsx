@@ -1,7 +1,8 @@
-import { Button, List, PasswordInput, Stack, Text } from '@mantine/core';
+import { Button, List, PasswordInput, Text } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { api } from '../api/client';
 import { isProblem } from '../api/problems';
+import { Form } from '../components/form';
 import { ProblemAlert } from '../components/problem-alert';
 import { useProblemForm } from '../components/use-problem-form';
 import { useMe } from '../session/use-me';
@@ -26,53 +27,44 @@ export function PasswordForm({ onChanged }: { onChanged: () => Promise<void> }):
       await onChanged();
     });
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        void send();
-      }}
-    >
-      <Stack gap="md">
-        {!isWrong && <ProblemAlert error={form.problem} />}
-        <input type="text" name="username" autoComplete="username" value={user.name} readOnly hidden />
+    <Form onSubmit={send}>
+      {!isWrong && <ProblemAlert error={form.problem} />}
+      <input type="text" name="username" autoComplete="username" value={user.name} readOnly hidden />
+      <PasswordInput
+        label={texts.current}
+        value={current}
+        onChange={(event) => setCurrent(event.currentTarget.value)}
+        error={isWrong ? textOf(form.problem) : form.errorOf('current_password')}
+        autoComplete="current-password"
+        required
+        data-autofocus
+      />
+      <div>
         <PasswordInput
-          label={texts.current}
-          value={current}
-          onChange={(event) => setCurrent(event.currentTarget.value)}
-          error={isWrong ? textOf(form.problem) : form.errorOf('current_password')}
-          autoComplete="current-password"
+          label={texts.new}
+          description={texts.newHint}
+          value={next}
+          onChange={(event) => setNext(event.currentTarget.value)}
+          error={fault?.text}
+          autoComplete="new-password"
           required
-          withAsterisk={false}
-          data-autofocus
         />
-        <div>
-          <PasswordInput
-            label={texts.new}
-            description={texts.newHint}
-            value={next}
-            onChange={(event) => setNext(event.currentTarget.value)}
-            error={fault?.text}
-            autoComplete="new-password"
-            required
-            withAsterisk={false}
-          />
-          {fault !== null && fault.hints.length > 0 && (
-            <div role="status">
-              <List size="sm" mt="xs">
-                {fault.hints.map((hint) => (
-                  <List.Item key={hint}>{hint}</List.Item>
-                ))}
-              </List>
-            </div>
-          )}
-        </div>
-        <Text size="sm" c="dimmed">
-          {texts.otherSessions}
-        </Text>
-        <Button type="submit" loading={form.isSending}>
-          {texts.submit}
-        </Button>
-      </Stack>
-    </form>
+        {fault !== null && fault.hints.length > 0 && (
+          <div role="status">
+            <List size="sm" mt="xs">
+              {fault.hints.map((hint) => (
+                <List.Item key={hint}>{hint}</List.Item>
+              ))}
+            </List>
+          </div>
+        )}
+      </div>
+      <Text size="sm" c="dimmed">
+        {texts.otherSessions}
+      </Text>
+      <Button type="submit" loading={form.isSending}>
+        {texts.submit}
+      </Button>
+    </Form>
   );
 }

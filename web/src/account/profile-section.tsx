@@ -8,9 +8,9 @@ import { Section } from '../components/page';
 import { meQuery } from '../session/data';
 import { type Me, useMe } from '../session/use-me';
 import { type Language, useLanguage, useTexts } from '../texts/language';
+import { changeUser } from '../users/data';
 import { type FieldDefinition, fieldLabels, type PersonField, personFields, userFields } from '../users/fields';
 import { useValueText } from '../users/use-value-text';
-import { changeUser } from '../users/user';
 import { useAccountTexts } from './use-account-texts';
 
 /** Edits what users change for themselves: the texts about the person. */

@@ -1,4 +1,7 @@
+import { pluralIn } from '../texts/plural';
 import type { accountTexts as en } from './texts.en';
+
+const plural = pluralIn('de');
 
 /** Texte der eigenen Seiten des Benutzers. */
 export const accountTexts: typeof en = {
@@ -97,7 +100,7 @@ export const accountTexts: typeof en = {
     nameHint: 'Damit Sie Ihre zweiten Faktoren unterscheiden können, zum Beispiel „Telefon“',
     save: 'Speichern',
     recoveryCodes: 'Wiederherstellungscodes',
-    codesLeft: (left) => (left === 1 ? 'Noch 1 unbenutzter Code.' : `Noch ${left} unbenutzte Codes.`),
+    codesLeft: (left) => plural(left, 'Noch # unbenutzter Code.', 'Noch # unbenutzte Codes.'),
     codesUse: 'Mit jedem Code können Sie sich einmal ohne zweiten Faktor anmelden.',
     renew: 'Neue Codes',
     renewTitle: 'Neue Wiederherstellungscodes erstellen?',

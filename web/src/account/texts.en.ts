@@ -1,3 +1,7 @@
+import { pluralIn } from '../texts/plural';
+
+const plural = pluralIn('en');
+
 /** Texts of the user's own pages. */
 export const accountTexts = {
   title: 'My account',
@@ -93,7 +97,7 @@ export const accountTexts = {
     nameHint: 'To tell your second factors apart, such as “Phone”',
     save: 'Save',
     recoveryCodes: 'Recovery codes',
-    codesLeft: (left: number) => (left === 1 ? '1 unused code left.' : `${left} unused codes left.`),
+    codesLeft: (left: number) => plural(left, '# unused code left.', '# unused codes left.'),
     codesUse: 'Each code lets you log in once without your second factor.',
     renew: 'New codes',
     renewTitle: 'Create new recovery codes?',

@@ -4,41 +4,32 @@ import { IconBan, IconRefresh } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Link, useParams } from 'react-router';
-import { api, dataOf } from '../api/client';
 import { uuidPattern } from '../api/ids';
 import { Facts } from '../components/facts';
 import { BackLink, NotFoundPage, PageHeader, PageSkeleton, Section } from '../components/page';
 import { ProblemAlert } from '../components/problem-alert';
 import { DateText, TimeText } from '../components/time-text';
 import { PermissionList } from '../permissions/permission-list';
-import { useTexts } from '../texts/language';
 import { useUserNames } from '../users/use-user-names';
-import type { ApiKey } from './api-key';
 import { ApiKeyScope, ApiKeyStatusBadge } from './api-key-status';
+import { type ApiKey, apiKeyQuery } from './data';
 import { ResumeButton } from './resume-button';
 import { RevokeDialog, useMayRevoke } from './revoke-dialog';
 import { RotateDialog, useMayRotate } from './rotate-dialog';
-import { apiKeysTexts as de } from './texts.de';
-import { apiKeysTexts as en } from './texts.en';
+import { useApiKeysTexts } from './use-api-keys-texts';
 
 /** Shows an API key, and lets the user revoke it. */
 export function ApiKeyPage(): ReactNode {
   const { id = '' } = useParams();
-  const { data, error, isPending, refetch } = useQuery({
-    queryKey: ['api-keys', 'one', id],
-    queryFn: ({ signal }) =>
-      dataOf(api.GET('/auth/key/list', { params: { query: { key_id: id, count: 'none' } }, signal })),
-    enabled: uuidPattern.test(id),
-  });
+  const { data: apiKey, error, isPending, refetch } = useQuery({ ...apiKeyQuery(id), enabled: uuidPattern.test(id) });
   if (!uuidPattern.test(id)) return <NotFoundPage />;
   if (isPending) return <PageSkeleton />;
   if (error !== null) return <ProblemAlert error={error} onRetry={() => void refetch()} />;
-  const [apiKey] = data.items;
   return apiKey === undefined ? <NotFoundPage /> : <Details apiKey={apiKey} />;
 }
 
 function Details({ apiKey }: { apiKey: ApiKey }): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useApiKeysTexts();
   const mayRevoke = useMayRevoke();
   const mayRotate = useMayRotate();
   const [isRevoking, revocation] = useDisclosure();

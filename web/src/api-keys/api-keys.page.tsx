@@ -1,9 +1,9 @@
 import { Anchor, Button, Group, SegmentedControl } from '@mantine/core';
 import { IconPlus } from '@tabler/icons-react';
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { Link } from 'react-router';
-import { api, dataOf, type QueryOf } from '../api/client';
+import type { QueryOf } from '../api/client';
 import { listApiKeysFilters } from '../api/filters';
 import { FilterBuilder } from '../components/filter/filter-builder';
 import { DataTable } from '../components/lists/data-table';
@@ -12,30 +12,24 @@ import { useListParams } from '../components/lists/use-list-params';
 import { PageHeader } from '../components/page';
 import { DateText, TimeText } from '../components/time-text';
 import { PermissionSummary } from '../permissions/permission-list';
-import { useTexts } from '../texts/language';
-import type { ApiKey } from './api-key';
 import { ApiKeyScope, ApiKeyStatusBadge, OldSecret } from './api-key-status';
+import { type ApiKey, apiKeysQuery } from './data';
 import { RevokeDialog, useMayRevoke } from './revoke-dialog';
 import { RotateDialog, useMayRotate } from './rotate-dialog';
-import { apiKeysTexts as de } from './texts.de';
-import { apiKeysTexts as en } from './texts.en';
+import { useApiKeysTexts } from './use-api-keys-texts';
 
 type Query = QueryOf<'listApiKeys'>;
 
 /** Lists API keys. */
 export function ApiKeysPage(): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useApiKeysTexts();
   const mayRevoke = useMayRevoke();
   const mayRotate = useMayRotate();
   const [revoking, setRevoking] = useState<ApiKey | null>(null);
   const [rotating, setRotating] = useState<ApiKey | null>(null);
   const columns = useColumns();
   const params = useListParams<Query>(listApiKeysFilters);
-  const list = useQuery({
-    queryKey: ['api-keys', 'list', params.query],
-    queryFn: ({ signal }) => dataOf(api.GET('/auth/key/list', { params: { query: params.query }, signal })),
-    placeholderData: keepPreviousData,
-  });
+  const list = useQuery(apiKeysQuery(params.query));
   const create = (
     <Button component={Link} to="/api-keys/create" leftSection={<IconPlus size={16} aria-hidden />}>
       {texts.create}
@@ -102,7 +96,7 @@ export function ApiKeysPage(): ReactNode {
 }
 
 function useColumns(): Column<ApiKey>[] {
-  const texts = useTexts({ en, de });
+  const texts = useApiKeysTexts();
   const title = (field: string) => texts.fields[field] ?? field;
   return [
     {

@@ -3,21 +3,20 @@ import { type ReactNode, useState } from 'react';
 import { useNavigate } from 'react-router';
 import { api, dataOf } from '../api/client';
 import { changed } from '../api/stale';
+import { Form } from '../components/form';
 import { BackLink, FormActions, PageHeader, Section } from '../components/page';
 import { ProblemAlert } from '../components/problem-alert';
 import { SecretDialog } from '../components/secret-dialog';
 import { useProblemForm } from '../components/use-problem-form';
 import { PermissionPicker } from '../permissions/permission-picker';
 import { useMe } from '../session/use-me';
-import { useTexts } from '../texts/language';
 import { type Expiry, ExpiryFields, expiryTime } from './expiry-fields';
 import { ScopeFields } from './scope-fields';
-import { apiKeysTexts as de } from './texts.de';
-import { apiKeysTexts as en } from './texts.en';
+import { useApiKeysTexts } from './use-api-keys-texts';
 
 /** Creates an API key, and shows it once. */
 export function CreateApiKeyPage(): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useApiKeysTexts();
   const navigate = useNavigate();
   const { user } = useMe();
   const isSystem = user.user_type === 'system';
@@ -45,66 +44,54 @@ export function CreateApiKeyPage(): ReactNode {
     <Box maw={880}>
       <BackLink to="/api-keys">{texts.title}</BackLink>
       <PageHeader title={texts.createTitle} />
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void create();
-        }}
-      >
-        <Stack gap="md">
-          <Section title={texts.sections.general}>
-            <Stack gap="md">
-              <TextInput
-                label={texts.name}
-                description={texts.nameHint}
-                value={name}
-                onChange={(event) => setName(event.currentTarget.value)}
-                error={form.errorOf('name')}
-                required
-                withAsterisk={false}
-                maxLength={100}
-                autoComplete="off"
-                maw={420}
-              />
-              <ExpiryFields
-                value={expiry}
-                onChange={setExpiry}
-                error={form.errorOf('expires_at') && texts.expiryRule}
-              />
-            </Stack>
-          </Section>
-          <Section title={texts.sections.permissions}>
-            <Text size="sm" c="dimmed" mb="sm">
-              {texts.permissionsHint}
-            </Text>
-            <PermissionPicker
-              value={permissions}
-              onChange={setPermissions}
-              error={missing(permissions.length === 0, texts.permissionsRequired) ?? form.errorOf('permissions')}
-              newPrefix={{
-                fault: form.fieldErrorOf('permissions'),
-                isMeant: isPrefixMeant,
-                onMean: setIsPrefixMeant,
-              }}
+      <Form onSubmit={create}>
+        <Section title={texts.sections.general}>
+          <Stack gap="md">
+            <TextInput
+              label={texts.name}
+              description={texts.nameHint}
+              value={name}
+              onChange={(event) => setName(event.currentTarget.value)}
+              error={form.errorOf('name')}
+              required
+              maxLength={100}
+              autoComplete="off"
+              maw={420}
+            />
+            <ExpiryFields value={expiry} onChange={setExpiry} error={form.errorOf('expires_at') && texts.expiryRule} />
+          </Stack>
+        </Section>
+        <Section title={texts.sections.permissions}>
+          <Text size="sm" c="dimmed" mb="sm">
+            {texts.permissionsHint}
+          </Text>
+          <PermissionPicker
+            value={permissions}
+            onChange={setPermissions}
+            error={missing(permissions.length === 0, texts.permissionsRequired) ?? form.errorOf('permissions')}
+            newPrefix={{
+              fault: form.fieldErrorOf('permissions'),
+              isMeant: isPrefixMeant,
+              onMean: setIsPrefixMeant,
+            }}
+          />
+        </Section>
+        {isSystem && (
+          <Section title={texts.sections.scope}>
+            <ScopeFields
+              value={scope}
+              onChange={setScope}
+              error={missing(isScopeMissing, texts.carriersRequired) ?? form.errorOf('carrier_scope')}
             />
           </Section>
-          {isSystem && (
-            <Section title={texts.sections.scope}>
-              <ScopeFields
-                value={scope}
-                onChange={setScope}
-                error={missing(isScopeMissing, texts.carriersRequired) ?? form.errorOf('carrier_scope')}
-              />
-            </Section>
-          )}
-          <ProblemAlert error={form.problem} />
-          <FormActions>
-            <Button type="submit" loading={form.isSending}>
-              {texts.create}
-            </Button>
-          </FormActions>
-        </Stack>
-      </form>
+        )}
+        <ProblemAlert error={form.problem} />
+        <FormActions>
+          <Button type="submit" loading={form.isSending}>
+            {texts.create}
+          </Button>
+        </FormActions>
+      </Form>
       <SecretDialog
         value={key}
         texts={texts.created}

@@ -1,9 +1,8 @@
 import { Group, NativeSelect } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { TimeInput } from '../components/time-input';
-import { useTexts } from '../texts/language';
-import { apiKeysTexts as de } from './texts.de';
 import { apiKeysTexts as en } from './texts.en';
+import { useApiKeysTexts } from './use-api-keys-texts';
 
 /** When a key expires: after a number of days, or at a time. */
 export interface Expiry {
@@ -30,7 +29,7 @@ interface ExpiryFieldsProps {
 
 /** Asks when a key expires. */
 export function ExpiryFields({ value, onChange, error }: ExpiryFieldsProps): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useApiKeysTexts();
   const isOther = value.choice === 'other';
   return (
     <Group gap="sm" align="flex-start">
@@ -51,7 +50,6 @@ export function ExpiryFields({ value, onChange, error }: ExpiryFieldsProps): Rea
           onChange={(time) => onChange({ ...value, time })}
           error={error}
           required
-          withAsterisk={false}
           w={260}
         />
       )}

@@ -6,10 +6,8 @@ import { changed } from '../api/stale';
 import { ConfirmDialog } from '../components/confirm-dialog';
 import { TimeText } from '../components/time-text';
 import { useMe } from '../session/use-me';
-import { useTexts } from '../texts/language';
-import { type ApiKey, statusOf } from './api-key';
-import { apiKeysTexts as de } from './texts.de';
-import { apiKeysTexts as en } from './texts.en';
+import { type ApiKey, statusOf } from './data';
+import { useApiKeysTexts } from './use-api-keys-texts';
 
 /**
  * Returns a function that decides whether the user may revoke a key: an active or suspended key
@@ -22,7 +20,7 @@ export function useMayRevoke(): (apiKey: ApiKey) => boolean {
 
 /** Asks before an API key is revoked. `apiKey` = null closes the dialog. */
 export function RevokeDialog({ apiKey, onClose }: { apiKey: ApiKey | null; onClose: () => void }): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useApiKeysTexts();
   const revoke = async ({ key_id, name }: ApiKey) => {
     await api.DELETE('/auth/key/{key_id}', { params: { path: { key_id } } });
     notifications.show({ message: texts.revoked(name) });

@@ -5,11 +5,9 @@ import { changed } from '../api/stale';
 import { ConfirmDialog } from '../components/confirm-dialog';
 import { SecretDialog } from '../components/secret-dialog';
 import { useMe } from '../session/use-me';
-import { useTexts } from '../texts/language';
-import { type ApiKey, statusOf } from './api-key';
+import { type ApiKey, statusOf } from './data';
 import { expiryTime } from './expiry-fields';
-import { apiKeysTexts as de } from './texts.de';
-import { apiKeysTexts as en } from './texts.en';
+import { useApiKeysTexts } from './use-api-keys-texts';
 
 const expiries = ['days30', 'days90', 'days180', 'year'] as const;
 
@@ -21,7 +19,7 @@ export function useMayRotate(): (apiKey: ApiKey) => boolean {
 
 /** Replaces the secret of an API key, and shows it once. `apiKey` = null closes the dialog. */
 export function RotateDialog({ apiKey, onClose }: { apiKey: ApiKey | null; onClose: () => void }): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useApiKeysTexts();
   const [keep, setKeep] = useState('86400');
   const [chosen, setChosen] = useState<(typeof expiries)[number] | ''>();
   // Kept only in this component: the secret must not enter the query cache.

@@ -1,9 +1,7 @@
 import { MultiSelect, Radio, Stack, TagsInput } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useMe } from '../session/use-me';
-import { useTexts } from '../texts/language';
-import { apiKeysTexts as de } from './texts.de';
-import { apiKeysTexts as en } from './texts.en';
+import { useApiKeysTexts } from './use-api-keys-texts';
 
 interface ScopeFieldsProps {
   /** carriers that the key can reach; null = all */
@@ -16,7 +14,7 @@ interface ScopeFieldsProps {
  * Asks which carriers a key can reach. Users with a carrier scope choose from their own carriers.
  */
 export function ScopeFields({ value, onChange, error }: ScopeFieldsProps): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useApiKeysTexts();
   const { carrier_scope: own } = useMe().user;
   if (own !== null)
     return (

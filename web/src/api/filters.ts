@@ -2,55 +2,18 @@
 
 /** Filters of `listEvents`. */
 export const listEventsFilters = {
-  event_id: {
-    kind: 'id',
-    operators: ['', '_ne', '_in'],
-  },
-  event_type: {
-    kind: 'text',
-    operators: ['', '_ne', '_in', '_like'],
-  },
-  occurred_at: {
-    kind: 'time',
-    operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte'],
-  },
-  actor_id: {
-    kind: 'id',
-    operators: ['', '_ne', '_in', '_isnull'],
-  },
-  actor_type: {
-    kind: 'choice',
-    choices: ['user', 'key', 'system'],
-    operators: ['', '_ne', '_in'],
-  },
-  target_type: {
-    kind: 'text',
-    operators: ['', '_ne', '_in', '_isnull', '_like'],
-  },
-  target_id: {
-    kind: 'id',
-    operators: ['', '_ne', '_in', '_isnull'],
-  },
-  carrier_id: {
-    kind: 'text',
-    operators: ['', '_ne', '_in', '_isnull', '_like'],
-  },
-  operation_id: {
-    kind: 'id',
-    operators: ['', '_ne', '_in', '_isnull'],
-  },
-  session_id: {
-    kind: 'id',
-    operators: ['', '_ne', '_in', '_isnull'],
-  },
-  ip: {
-    kind: 'text',
-    operators: ['', '_ne', '_in', '_isnull'],
-  },
-  request_id: {
-    kind: 'text',
-    operators: ['', '_ne', '_in', '_isnull', '_like'],
-  },
+  event_id: { kind: 'id', operators: ['', '_ne', '_in'] },
+  event_type: { kind: 'text', operators: ['', '_ne', '_in', '_like'] },
+  occurred_at: { kind: 'time', operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte'] },
+  actor_id: { kind: 'id', operators: ['', '_ne', '_in', '_isnull'] },
+  actor_type: { kind: 'choice', choices: ['user', 'key', 'system'], operators: ['', '_ne', '_in'] },
+  target_type: { kind: 'text', operators: ['', '_ne', '_in', '_isnull', '_like'] },
+  target_id: { kind: 'id', operators: ['', '_ne', '_in', '_isnull'] },
+  carrier_id: { kind: 'text', operators: ['', '_ne', '_in', '_isnull', '_like'] },
+  operation_id: { kind: 'id', operators: ['', '_ne', '_in', '_isnull'] },
+  session_id: { kind: 'id', operators: ['', '_ne', '_in', '_isnull'] },
+  ip: { kind: 'text', operators: ['', '_ne', '_in', '_isnull'] },
+  request_id: { kind: 'text', operators: ['', '_ne', '_in', '_isnull', '_like'] },
 } as const;
 
 /** Filters of `listChanges`. */
@@ -90,60 +53,22 @@ export const listChangesFilters = {
     ],
     operators: ['', '_in'],
   },
-  target_type: {
-    kind: 'choice',
-    choices: ['user', 'session', 'role', 'key'],
-    operators: ['', '_in'],
-  },
-  carrier_id: {
-    kind: 'text',
-    operators: ['', '_in'],
-  },
+  target_type: { kind: 'choice', choices: ['user', 'session', 'role', 'key'], operators: ['', '_in'] },
+  carrier_id: { kind: 'text', operators: ['', '_in'] },
 } as const;
 
 /** Filters of `listSessions`. */
 export const listSessionsFilters = {
-  session_id: {
-    kind: 'id',
-    operators: ['', '_ne', '_in'],
-  },
-  user_id: {
-    kind: 'id',
-    operators: ['', '_ne', '_in'],
-  },
-  user_type: {
-    kind: 'choice',
-    choices: ['carrier', 'system'],
-    operators: ['', '_ne', '_in'],
-  },
-  name: {
-    kind: 'text',
-    operators: ['', '_ne', '_in', '_like'],
-  },
-  email: {
-    kind: 'text',
-    operators: ['', '_ne', '_in', '_like'],
-  },
-  carrier_id: {
-    kind: 'text',
-    operators: ['', '_ne', '_in', '_isnull', '_like'],
-  },
-  ip: {
-    kind: 'text',
-    operators: ['', '_ne', '_in', '_isnull'],
-  },
-  user_agent: {
-    kind: 'text',
-    operators: ['', '_ne', '_in', '_isnull', '_like'],
-  },
-  active: {
-    kind: 'boolean',
-    operators: ['', '_ne', '_in'],
-  },
-  mfa: {
-    kind: 'boolean',
-    operators: ['', '_ne', '_in'],
-  },
+  session_id: { kind: 'id', operators: ['', '_ne', '_in'] },
+  user_id: { kind: 'id', operators: ['', '_ne', '_in'] },
+  user_type: { kind: 'choice', choices: ['carrier', 'system'], operators: ['', '_ne', '_in'] },
+  name: { kind: 'text', operators: ['', '_ne', '_in', '_like'] },
+  email: { kind: 'text', operators: ['', '_ne', '_in', '_like'] },
+  carrier_id: { kind: 'text', operators: ['', '_ne', '_in', '_isnull', '_like'] },
+  ip: { kind: 'text', operators: ['', '_ne', '_in', '_isnull'] },
+  user_agent: { kind: 'text', operators: ['', '_ne', '_in', '_isnull', '_like'] },
+  active: { kind: 'boolean', operators: ['', '_ne', '_in'] },
+  mfa: { kind: 'boolean', operators: ['', '_ne', '_in'] },
   ended_reason: {
     kind: 'choice',
     choices: [
@@ -161,433 +86,143 @@ export const listSessionsFilters = {
     ],
     operators: ['', '_ne', '_in', '_isnull'],
   },
-  created_at: {
-    kind: 'time',
-    operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte'],
-  },
-  last_seen_at: {
-    kind: 'time',
-    operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte'],
-  },
-  expires_at: {
-    kind: 'time',
-    operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte'],
-  },
+  created_at: { kind: 'time', operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte'] },
+  last_seen_at: { kind: 'time', operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte'] },
+  expires_at: { kind: 'time', operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte'] },
 } as const;
 
 /** Filters of `listApiKeys`. */
 export const listApiKeysFilters = {
-  key_id: {
-    kind: 'id',
-    operators: ['', '_ne', '_in'],
-  },
-  name: {
-    kind: 'text',
-    operators: ['', '_ne', '_in', '_like'],
-  },
-  permission: {
-    kind: 'text',
-    operators: ['', '_in'],
-  },
-  user_type: {
-    kind: 'choice',
-    choices: ['carrier', 'system'],
-    operators: ['', '_ne', '_in'],
-  },
-  carrier_id: {
-    kind: 'text',
-    operators: ['', '_ne', '_in', '_isnull', '_like'],
-  },
-  active: {
-    kind: 'boolean',
-    operators: ['', '_ne', '_in'],
-  },
-  created_at: {
-    kind: 'time',
-    operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte'],
-  },
-  created_by: {
-    kind: 'id',
-    operators: ['', '_ne', '_in'],
-  },
-  expires_at: {
-    kind: 'time',
-    operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte'],
-  },
-  last_used_at: {
-    kind: 'time',
-    operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte', '_isnull'],
-  },
-  last_used_ip: {
-    kind: 'text',
-    operators: ['', '_ne', '_in', '_isnull'],
-  },
-  revoked_at: {
-    kind: 'time',
-    operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte', '_isnull'],
-  },
-  revoked_by: {
-    kind: 'id',
-    operators: ['', '_ne', '_in', '_isnull'],
-  },
+  key_id: { kind: 'id', operators: ['', '_ne', '_in'] },
+  name: { kind: 'text', operators: ['', '_ne', '_in', '_like'] },
+  permission: { kind: 'text', operators: ['', '_in'] },
+  user_type: { kind: 'choice', choices: ['carrier', 'system'], operators: ['', '_ne', '_in'] },
+  carrier_id: { kind: 'text', operators: ['', '_ne', '_in', '_isnull', '_like'] },
+  active: { kind: 'boolean', operators: ['', '_ne', '_in'] },
+  created_at: { kind: 'time', operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte'] },
+  created_by: { kind: 'id', operators: ['', '_ne', '_in'] },
+  expires_at: { kind: 'time', operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte'] },
+  last_used_at: { kind: 'time', operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte', '_isnull'] },
+  last_used_ip: { kind: 'text', operators: ['', '_ne', '_in', '_isnull'] },
+  revoked_at: { kind: 'time', operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte', '_isnull'] },
+  revoked_by: { kind: 'id', operators: ['', '_ne', '_in', '_isnull'] },
 } as const;
 
 /** Filters of `listAddressBlocks`. */
 export const listAddressBlocksFilters = {
-  address_block_id: {
-    kind: 'id',
-    operators: ['', '_ne', '_in'],
-  },
-  network: {
-    kind: 'text',
-    operators: ['', '_ne', '_in'],
-  },
-  created_at: {
-    kind: 'time',
-    operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte'],
-  },
-  created_by: {
-    kind: 'id',
-    operators: ['', '_ne', '_in'],
-  },
-  expires_at: {
-    kind: 'time',
-    operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte'],
-  },
+  address_block_id: { kind: 'id', operators: ['', '_ne', '_in'] },
+  network: { kind: 'text', operators: ['', '_ne', '_in'] },
+  created_at: { kind: 'time', operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte'] },
+  created_by: { kind: 'id', operators: ['', '_ne', '_in'] },
+  expires_at: { kind: 'time', operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte'] },
 } as const;
 
 /** Filters of `listOperations`. */
 export const listOperationsFilters = {
-  operation_id: {
-    kind: 'id',
-    operators: ['', '_ne', '_in'],
-  },
-  kind: {
-    kind: 'choice',
-    choices: ['change', 'delete', 'undo', 'import'],
-    operators: ['', '_ne', '_in'],
-  },
+  operation_id: { kind: 'id', operators: ['', '_ne', '_in'] },
+  kind: { kind: 'choice', choices: ['change', 'delete', 'undo', 'import'], operators: ['', '_ne', '_in'] },
   status: {
     kind: 'choice',
     choices: ['receiving', 'waiting', 'running', 'done', 'canceled', 'failed'],
     operators: ['', '_ne', '_in'],
   },
-  actor_type: {
-    kind: 'choice',
-    choices: ['user', 'key'],
-    operators: ['', '_ne', '_in'],
-  },
-  actor_id: {
-    kind: 'id',
-    operators: ['', '_ne', '_in'],
-  },
-  undo_of: {
-    kind: 'id',
-    operators: ['', '_ne', '_in', '_isnull'],
-  },
-  created_at: {
-    kind: 'time',
-    operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte'],
-  },
-  finished_at: {
-    kind: 'time',
-    operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte', '_isnull'],
-  },
+  actor_type: { kind: 'choice', choices: ['user', 'key'], operators: ['', '_ne', '_in'] },
+  actor_id: { kind: 'id', operators: ['', '_ne', '_in'] },
+  undo_of: { kind: 'id', operators: ['', '_ne', '_in', '_isnull'] },
+  created_at: { kind: 'time', operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte'] },
+  finished_at: { kind: 'time', operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte', '_isnull'] },
 } as const;
 
 /** Filters of `exportUsers`. */
 export const exportUsersFilters = {
-  user_id: {
-    kind: 'id',
-    operators: ['', '_ne', '_in'],
-  },
-  user_type: {
-    kind: 'choice',
-    choices: ['carrier', 'system'],
-    operators: ['', '_ne', '_in'],
-  },
-  status: {
-    kind: 'choice',
-    choices: ['active', 'invited', 'disabled'],
-    operators: ['', '_ne', '_in'],
-  },
-  name: {
-    kind: 'text',
-    operators: ['', '_ne', '_in', '_like'],
-  },
-  email: {
-    kind: 'text',
-    operators: ['', '_ne', '_in', '_like'],
-  },
-  first_name: {
-    kind: 'text',
-    operators: ['', '_ne', '_in', '_like'],
-  },
-  last_name: {
-    kind: 'text',
-    operators: ['', '_ne', '_in', '_like'],
-  },
-  phone: {
-    kind: 'text',
-    operators: ['', '_ne', '_in', '_isnull', '_like'],
-  },
-  job_title: {
-    kind: 'text',
-    operators: ['', '_ne', '_in', '_isnull', '_like'],
-  },
-  department: {
-    kind: 'text',
-    operators: ['', '_ne', '_in', '_isnull', '_like'],
-  },
-  locale: {
-    kind: 'text',
-    operators: ['', '_ne', '_in', '_isnull', '_like'],
-  },
-  timezone: {
-    kind: 'text',
-    operators: ['', '_ne', '_in', '_isnull', '_like'],
-  },
-  carrier_id: {
-    kind: 'text',
-    operators: ['', '_ne', '_in', '_isnull', '_like'],
-  },
-  role: {
-    kind: 'text',
-    operators: ['', '_in'],
-  },
-  online: {
-    kind: 'boolean',
-    operators: ['', '_ne', '_in'],
-  },
-  last_login_ip: {
-    kind: 'text',
-    operators: ['', '_ne', '_in', '_isnull'],
-  },
-  must_change_password: {
-    kind: 'boolean',
-    operators: ['', '_ne', '_in'],
-  },
-  has_second_factor: {
-    kind: 'boolean',
-    operators: ['', '_ne', '_in'],
-  },
-  must_enroll_second_factor: {
-    kind: 'boolean',
-    operators: ['', '_ne', '_in'],
-  },
-  created_at: {
-    kind: 'time',
-    operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte'],
-  },
-  updated_at: {
-    kind: 'time',
-    operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte'],
-  },
-  last_login_at: {
-    kind: 'time',
-    operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte', '_isnull'],
-  },
-  last_seen_at: {
-    kind: 'time',
-    operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte', '_isnull'],
-  },
-  password_changed_at: {
-    kind: 'time',
-    operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte', '_isnull'],
-  },
-  locked_until: {
-    kind: 'time',
-    operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte', '_isnull'],
-  },
-  q: {
-    kind: 'text',
-    operators: [''],
-  },
+  user_id: { kind: 'id', operators: ['', '_ne', '_in'] },
+  user_type: { kind: 'choice', choices: ['carrier', 'system'], operators: ['', '_ne', '_in'] },
+  status: { kind: 'choice', choices: ['active', 'invited', 'disabled'], operators: ['', '_ne', '_in'] },
+  name: { kind: 'text', operators: ['', '_ne', '_in', '_like'] },
+  email: { kind: 'text', operators: ['', '_ne', '_in', '_like'] },
+  first_name: { kind: 'text', operators: ['', '_ne', '_in', '_like'] },
+  last_name: { kind: 'text', operators: ['', '_ne', '_in', '_like'] },
+  phone: { kind: 'text', operators: ['', '_ne', '_in', '_isnull', '_like'] },
+  job_title: { kind: 'text', operators: ['', '_ne', '_in', '_isnull', '_like'] },
+  department: { kind: 'text', operators: ['', '_ne', '_in', '_isnull', '_like'] },
+  locale: { kind: 'text', operators: ['', '_ne', '_in', '_isnull', '_like'] },
+  timezone: { kind: 'text', operators: ['', '_ne', '_in', '_isnull', '_like'] },
+  carrier_id: { kind: 'text', operators: ['', '_ne', '_in', '_isnull', '_like'] },
+  role: { kind: 'text', operators: ['', '_in'] },
+  online: { kind: 'boolean', operators: ['', '_ne', '_in'] },
+  last_login_ip: { kind: 'text', operators: ['', '_ne', '_in', '_isnull'] },
+  must_change_password: { kind: 'boolean', operators: ['', '_ne', '_in'] },
+  has_second_factor: { kind: 'boolean', operators: ['', '_ne', '_in'] },
+  must_enroll_second_factor: { kind: 'boolean', operators: ['', '_ne', '_in'] },
+  created_at: { kind: 'time', operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte'] },
+  updated_at: { kind: 'time', operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte'] },
+  last_login_at: { kind: 'time', operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte', '_isnull'] },
+  last_seen_at: { kind: 'time', operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte', '_isnull'] },
+  password_changed_at: { kind: 'time', operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte', '_isnull'] },
+  locked_until: { kind: 'time', operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte', '_isnull'] },
+  q: { kind: 'text', operators: [''] },
 } as const;
 
 /** Filters of `listUsers`. */
 export const listUsersFilters = {
-  user_id: {
-    kind: 'id',
-    operators: ['', '_ne', '_in'],
-  },
-  user_type: {
-    kind: 'choice',
-    choices: ['carrier', 'system'],
-    operators: ['', '_ne', '_in'],
-  },
-  status: {
-    kind: 'choice',
-    choices: ['active', 'invited', 'disabled'],
-    operators: ['', '_ne', '_in'],
-  },
-  name: {
-    kind: 'text',
-    operators: ['', '_ne', '_in', '_like'],
-  },
-  email: {
-    kind: 'text',
-    operators: ['', '_ne', '_in', '_like'],
-  },
-  first_name: {
-    kind: 'text',
-    operators: ['', '_ne', '_in', '_like'],
-  },
-  last_name: {
-    kind: 'text',
-    operators: ['', '_ne', '_in', '_like'],
-  },
-  phone: {
-    kind: 'text',
-    operators: ['', '_ne', '_in', '_isnull', '_like'],
-  },
-  job_title: {
-    kind: 'text',
-    operators: ['', '_ne', '_in', '_isnull', '_like'],
-  },
-  department: {
-    kind: 'text',
-    operators: ['', '_ne', '_in', '_isnull', '_like'],
-  },
-  locale: {
-    kind: 'text',
-    operators: ['', '_ne', '_in', '_isnull', '_like'],
-  },
-  timezone: {
-    kind: 'text',
-    operators: ['', '_ne', '_in', '_isnull', '_like'],
-  },
-  carrier_id: {
-    kind: 'text',
-    operators: ['', '_ne', '_in', '_isnull', '_like'],
-  },
-  role: {
-    kind: 'text',
-    operators: ['', '_in'],
-  },
-  online: {
-    kind: 'boolean',
-    operators: ['', '_ne', '_in'],
-  },
-  last_login_ip: {
-    kind: 'text',
-    operators: ['', '_ne', '_in', '_isnull'],
-  },
-  must_change_password: {
-    kind: 'boolean',
-    operators: ['', '_ne', '_in'],
-  },
-  has_second_factor: {
-    kind: 'boolean',
-    operators: ['', '_ne', '_in'],
-  },
-  must_enroll_second_factor: {
-    kind: 'boolean',
-    operators: ['', '_ne', '_in'],
-  },
-  created_at: {
-    kind: 'time',
-    operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte'],
-  },
-  updated_at: {
-    kind: 'time',
-    operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte'],
-  },
-  last_login_at: {
-    kind: 'time',
-    operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte', '_isnull'],
-  },
-  last_seen_at: {
-    kind: 'time',
-    operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte', '_isnull'],
-  },
-  password_changed_at: {
-    kind: 'time',
-    operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte', '_isnull'],
-  },
-  locked_until: {
-    kind: 'time',
-    operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte', '_isnull'],
-  },
-  deleted_at: {
-    kind: 'time',
-    operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte'],
-  },
-  q: {
-    kind: 'text',
-    operators: [''],
-  },
+  user_id: { kind: 'id', operators: ['', '_ne', '_in'] },
+  user_type: { kind: 'choice', choices: ['carrier', 'system'], operators: ['', '_ne', '_in'] },
+  status: { kind: 'choice', choices: ['active', 'invited', 'disabled'], operators: ['', '_ne', '_in'] },
+  name: { kind: 'text', operators: ['', '_ne', '_in', '_like'] },
+  email: { kind: 'text', operators: ['', '_ne', '_in', '_like'] },
+  first_name: { kind: 'text', operators: ['', '_ne', '_in', '_like'] },
+  last_name: { kind: 'text', operators: ['', '_ne', '_in', '_like'] },
+  phone: { kind: 'text', operators: ['', '_ne', '_in', '_isnull', '_like'] },
+  job_title: { kind: 'text', operators: ['', '_ne', '_in', '_isnull', '_like'] },
+  department: { kind: 'text', operators: ['', '_ne', '_in', '_isnull', '_like'] },
+  locale: { kind: 'text', operators: ['', '_ne', '_in', '_isnull', '_like'] },
+  timezone: { kind: 'text', operators: ['', '_ne', '_in', '_isnull', '_like'] },
+  carrier_id: { kind: 'text', operators: ['', '_ne', '_in', '_isnull', '_like'] },
+  role: { kind: 'text', operators: ['', '_in'] },
+  online: { kind: 'boolean', operators: ['', '_ne', '_in'] },
+  last_login_ip: { kind: 'text', operators: ['', '_ne', '_in', '_isnull'] },
+  must_change_password: { kind: 'boolean', operators: ['', '_ne', '_in'] },
+  has_second_factor: { kind: 'boolean', operators: ['', '_ne', '_in'] },
+  must_enroll_second_factor: { kind: 'boolean', operators: ['', '_ne', '_in'] },
+  created_at: { kind: 'time', operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte'] },
+  updated_at: { kind: 'time', operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte'] },
+  last_login_at: { kind: 'time', operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte', '_isnull'] },
+  last_seen_at: { kind: 'time', operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte', '_isnull'] },
+  password_changed_at: { kind: 'time', operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte', '_isnull'] },
+  locked_until: { kind: 'time', operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte', '_isnull'] },
+  deleted_at: { kind: 'time', operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte'] },
+  q: { kind: 'text', operators: [''] },
 } as const;
 
 /** Filters of `listCarriers`. */
-export const listCarriersFilters = {
-  carrier_id: {
-    kind: 'text',
-    operators: ['', '_ne', '_in', '_like'],
-  },
-} as const;
+export const listCarriersFilters = { carrier_id: { kind: 'text', operators: ['', '_ne', '_in', '_like'] } } as const;
 
 /** Filters of `listWebhooks`. */
 export const listWebhooksFilters = {
-  webhook_id: {
-    kind: 'id',
-    operators: ['', '_ne', '_in'],
-  },
-  url: {
-    kind: 'text',
-    operators: ['', '_ne', '_in', '_like'],
-  },
-  state: {
-    kind: 'choice',
-    choices: ['active', 'failing', 'disabled'],
-    operators: ['', '_ne', '_in'],
-  },
+  webhook_id: { kind: 'id', operators: ['', '_ne', '_in'] },
+  url: { kind: 'text', operators: ['', '_ne', '_in', '_like'] },
+  state: { kind: 'choice', choices: ['active', 'failing', 'disabled'], operators: ['', '_ne', '_in'] },
   disabled_reason: {
     kind: 'choice',
     choices: ['requested', 'gone', 'failed', 'creator', 'not_me'],
     operators: ['', '_ne', '_in', '_isnull'],
   },
-  created_at: {
-    kind: 'time',
-    operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte'],
-  },
-  created_by: {
-    kind: 'id',
-    operators: ['', '_ne', '_in'],
-  },
+  created_at: { kind: 'time', operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte'] },
+  created_by: { kind: 'id', operators: ['', '_ne', '_in'] },
 } as const;
 
 /** Filters of `listDeliveries`. */
 export const listDeliveriesFilters = {
-  kind: {
-    kind: 'choice',
-    choices: ['change', 'test', 'retry'],
-    operators: ['', '_ne', '_in'],
-  },
-  change_id: {
-    kind: 'id',
-    operators: ['', '_ne', '_in', '_isnull'],
-  },
-  type: {
-    kind: 'text',
-    operators: ['', '_ne', '_in', '_like'],
-  },
-  failed: {
-    kind: 'boolean',
-    operators: ['', '_ne', '_in'],
-  },
-  created_at: {
-    kind: 'time',
-    operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte'],
-  },
+  kind: { kind: 'choice', choices: ['change', 'test', 'retry'], operators: ['', '_ne', '_in'] },
+  change_id: { kind: 'id', operators: ['', '_ne', '_in', '_isnull'] },
+  type: { kind: 'text', operators: ['', '_ne', '_in', '_like'] },
+  failed: { kind: 'boolean', operators: ['', '_ne', '_in'] },
+  created_at: { kind: 'time', operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte'] },
 } as const;
 
 /** Filters of `listMails`. */
 export const listMailsFilters = {
-  mail_id: {
-    kind: 'id',
-    operators: ['', '_ne', '_in'],
-  },
+  mail_id: { kind: 'id', operators: ['', '_ne', '_in'] },
   kind: {
     kind: 'choice',
     choices: [
@@ -612,33 +247,11 @@ export const listMailsFilters = {
     ],
     operators: ['', '_ne', '_in'],
   },
-  state: {
-    kind: 'choice',
-    choices: ['waiting', 'retrying', 'sending', 'failed'],
-    operators: ['', '_ne', '_in'],
-  },
-  failing: {
-    kind: 'boolean',
-    operators: ['', '_ne', '_in'],
-  },
-  user_id: {
-    kind: 'id',
-    operators: ['', '_ne', '_in'],
-  },
-  carrier_id: {
-    kind: 'text',
-    operators: ['', '_ne', '_in', '_isnull', '_like'],
-  },
-  recipient: {
-    kind: 'text',
-    operators: ['', '_ne', '_in', '_like'],
-  },
-  created_at: {
-    kind: 'time',
-    operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte'],
-  },
-  next_attempt_at: {
-    kind: 'time',
-    operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte', '_isnull'],
-  },
+  state: { kind: 'choice', choices: ['waiting', 'retrying', 'sending', 'failed'], operators: ['', '_ne', '_in'] },
+  failing: { kind: 'boolean', operators: ['', '_ne', '_in'] },
+  user_id: { kind: 'id', operators: ['', '_ne', '_in'] },
+  carrier_id: { kind: 'text', operators: ['', '_ne', '_in', '_isnull', '_like'] },
+  recipient: { kind: 'text', operators: ['', '_ne', '_in', '_like'] },
+  created_at: { kind: 'time', operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte'] },
+  next_attempt_at: { kind: 'time', operators: ['', '_ne', '_in', '_gt', '_gte', '_lt', '_lte', '_isnull'] },
 } as const;

@@ -6,16 +6,15 @@ import { PageHeader, PageSkeleton, Section } from '../components/page';
 import { ProblemAlert } from '../components/problem-alert';
 import { TimeText } from '../components/time-text';
 import { useMe } from '../session/use-me';
-import { useLanguage, useTexts } from '../texts/language';
+import { useLanguage } from '../texts/language';
 import { BlockAddressButton, BlockDialog, useMayBlock } from './block-button';
 import { Blocks } from './blocks';
 import { type Attacks, useAttacks } from './data';
-import { attacksTexts as de } from './texts.de';
-import { attacksTexts as en } from './texts.en';
+import { useAttacksTexts } from './use-attacks-texts';
 
 /** Shows networks and users with rejected logins, and blocks networks. */
 export function AttacksPage(): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useAttacksTexts();
   const language = useLanguage();
   const format = (count: number) => count.toLocaleString(language);
   const mayBlock = useMayBlock();
@@ -49,7 +48,7 @@ export function AttacksPage(): ReactNode {
 }
 
 function Networks({ networks }: Pick<Attacks, 'networks'>): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useAttacksTexts();
   const { columns } = texts;
   return (
     <Section title={texts.sections.networks}>
@@ -85,7 +84,7 @@ function Networks({ networks }: Pick<Attacks, 'networks'>): ReactNode {
 }
 
 function Users({ users }: Pick<Attacks, 'users'>): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useAttacksTexts();
   const { can } = useMe();
   const { columns } = texts;
   return (

@@ -1,16 +1,15 @@
-import { Button, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core';
+import { Button, Group, NativeSelect, Text, TextInput } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
 import { type ReactNode, useState } from 'react';
 import { Dialog, DialogButtons } from '../components/dialog';
+import { Form } from '../components/form';
 import { ProblemAlert } from '../components/problem-alert';
 import { TimeInput } from '../components/time-input';
 import { useProblemForm } from '../components/use-problem-form';
 import { useMe } from '../session/use-me';
-import { useTexts } from '../texts/language';
 import { blockNetwork } from './data';
-import { attacksTexts as de } from './texts.de';
-import { attacksTexts as en } from './texts.en';
+import { useAttacksTexts } from './use-attacks-texts';
 
 const hourMs = 3_600_000;
 const hours = { hour: 1, day: 24, week: 7 * 24 };
@@ -24,7 +23,7 @@ export function useMayBlock(): boolean {
 
 /** Offers to block an address or network, if the user may do so. */
 export function BlockAddressButton({ ip }: { ip: string }): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useAttacksTexts();
   const [isOpen, dialog] = useDisclosure();
   if (!useMayBlock()) return null;
   return (
@@ -39,7 +38,7 @@ export function BlockAddressButton({ ip }: { ip: string }): ReactNode {
 
 /** Blocks a network for some time. `network` = null closes the dialog. */
 export function BlockDialog({ network, onClose }: { network: string | null; onClose: () => void }): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useAttacksTexts();
   return (
     <Dialog opened={network !== null} onClose={onClose} title={texts.dialogTitle}>
       {network !== null && <BlockForm network={network} onClose={onClose} />}
@@ -48,7 +47,7 @@ export function BlockDialog({ network, onClose }: { network: string | null; onCl
 }
 
 function BlockForm({ network: given, onClose }: { network: string; onClose: () => void }): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useAttacksTexts();
   const form = useProblemForm(['network', 'expires_at', 'reason']);
   const [network, setNetwork] = useState(given);
   const [reason, setReason] = useState('');
@@ -64,57 +63,48 @@ function BlockForm({ network: given, onClose }: { network: string; onClose: () =
     if (isBlocked) onClose();
   };
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        void block();
-      }}
-    >
-      <Stack gap="md">
-        <Text size="sm">{texts.dialogText}</Text>
-        <TextInput
-          label={texts.network}
-          description={texts.networkHint}
-          value={network}
-          onChange={(event) => setNetwork(event.currentTarget.value)}
-          error={form.errorOf('network')}
-          required
-          withAsterisk={false}
-          autoComplete="off"
+    <Form onSubmit={block}>
+      <Text size="sm">{texts.dialogText}</Text>
+      <TextInput
+        label={texts.network}
+        description={texts.networkHint}
+        value={network}
+        onChange={(event) => setNetwork(event.currentTarget.value)}
+        error={form.errorOf('network')}
+        required
+        autoComplete="off"
+      />
+      <Group gap="sm" align="flex-start" grow>
+        <NativeSelect
+          label={texts.duration}
+          value={duration}
+          onChange={(event) => setDuration(event.currentTarget.value as Duration)}
+          data={Object.entries(texts.durations).map(([value, label]) => ({ value, label }))}
+          error={isOther ? undefined : form.errorOf('expires_at') && texts.endRule}
         />
-        <Group gap="sm" align="flex-start" grow>
-          <NativeSelect
-            label={texts.duration}
-            value={duration}
-            onChange={(event) => setDuration(event.currentTarget.value as Duration)}
-            data={Object.entries(texts.durations).map(([value, label]) => ({ value, label }))}
-            error={isOther ? undefined : form.errorOf('expires_at') && texts.endRule}
+        {isOther && (
+          <TimeInput
+            label={texts.end}
+            value={time}
+            onChange={setTime}
+            error={form.errorOf('expires_at') && texts.endRule}
+            required
           />
-          {isOther && (
-            <TimeInput
-              label={texts.end}
-              value={time}
-              onChange={setTime}
-              error={form.errorOf('expires_at') && texts.endRule}
-              required
-              withAsterisk={false}
-            />
-          )}
-        </Group>
-        <TextInput
-          label={texts.reason}
-          description={texts.reasonHint}
-          value={reason}
-          onChange={(event) => setReason(event.currentTarget.value)}
-          error={form.errorOf('reason')}
-          maxLength={200}
-          autoComplete="off"
-        />
-        <ProblemAlert error={form.problem} />
-        <DialogButtons onCancel={onClose} isSending={form.isSending} isDestructive>
-          {texts.confirm}
-        </DialogButtons>
-      </Stack>
-    </form>
+        )}
+      </Group>
+      <TextInput
+        label={texts.reason}
+        description={texts.reasonHint}
+        value={reason}
+        onChange={(event) => setReason(event.currentTarget.value)}
+        error={form.errorOf('reason')}
+        maxLength={200}
+        autoComplete="off"
+      />
+      <ProblemAlert error={form.problem} />
+      <DialogButtons onCancel={onClose} isSending={form.isSending} isDestructive>
+        {texts.confirm}
+      </DialogButtons>
+    </Form>
   );
 }

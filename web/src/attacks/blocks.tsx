@@ -8,16 +8,14 @@ import { DataTable } from '../components/lists/data-table';
 import { useListParams } from '../components/lists/use-list-params';
 import { Section } from '../components/page';
 import { TimeText } from '../components/time-text';
-import { useTexts } from '../texts/language';
 import { useErrorTexts } from '../texts/use-error-texts';
 import { useUserNames } from '../users/use-user-names';
 import { type AddressBlock, removeBlock, useAddressBlocks } from './data';
-import { attacksTexts as de } from './texts.de';
-import { attacksTexts as en } from './texts.en';
+import { useAttacksTexts } from './use-attacks-texts';
 
 /** Lists the blocked networks, and removes blocks. */
 export function Blocks(): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useAttacksTexts();
   const { columns } = texts;
   const params = useListParams<QueryOf<'listAddressBlocks'>>(listAddressBlocksFilters);
   const list = useAddressBlocks(params.query);
@@ -49,7 +47,7 @@ export function Blocks(): ReactNode {
 }
 
 function RemoveButton({ block: { address_block_id, network } }: { block: AddressBlock }): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useAttacksTexts();
   const { textOf } = useErrorTexts();
   const remove = useMutation({
     mutationFn: () => removeBlock(address_block_id),

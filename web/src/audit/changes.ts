@@ -1,10 +1,7 @@
-import { mailsTexts as mailsDe } from '../mails/texts.de';
-import { mailsTexts as mailsEn } from '../mails/texts.en';
+import { useMailsTexts } from '../mails/use-mails-texts';
 import { own } from '../own';
-import { sessionsTexts as sessionsDe } from '../sessions/texts.de';
-import { sessionsTexts as sessionsEn } from '../sessions/texts.en';
+import { useSessionsTexts } from '../sessions/use-sessions-texts';
 import { useFormats } from '../texts/formats';
-import { useTexts } from '../texts/language';
 import { timeOf } from '../texts/time-of';
 import { useShellTexts } from '../texts/use-shell-texts';
 import { useAuditTexts } from './use-audit-texts';
@@ -31,8 +28,8 @@ const timeFields = new Set([
 /** Returns a function that formats the changes of an event as text. */
 export function useChanges(): (changes: Record<string, unknown>) => FieldChange[] {
   const texts = useAuditTexts();
-  const mails = useTexts({ en: mailsEn, de: mailsDe });
-  const sessions = useTexts({ en: sessionsEn, de: sessionsDe });
+  const mails = useMailsTexts();
+  const sessions = useSessionsTexts();
   const { values } = texts;
   const { yes, no } = useShellTexts().filter;
   const { number, second } = useFormats();

@@ -1,4 +1,5 @@
-import { keepPreviousData, queryOptions, useQuery } from '@tanstack/react-query';
+import { infiniteQueryOptions, keepPreviousData, queryOptions, useQuery } from '@tanstack/react-query';
+import { apiKeysQuery } from '../api-keys/data';
 import { api, dataOf, type QueryOf, type Schema } from '../api/client';
 import { useMe } from '../session/use-me';
 import { useUserNames } from '../users/use-user-names';
@@ -23,6 +24,19 @@ export const eventsQuery = (query: AuditQuery) =>
     placeholderData: keepPreviousData,
   });
 
+/** Events per page of the history of a user. */
+const historyPage = 25;
+
+/** Returns the query of the events about a user, newest first. */
+export const historyQuery = (target_id: string) =>
+  infiniteQueryOptions({
+    queryKey: ['audit', 'of', target_id],
+    initialPageParam: null as string | null,
+    queryFn: ({ pageParam: cursor, signal }) =>
+      readEvents({ target_id, per_page: historyPage, ...(cursor === null ? {} : { cursor }) }, signal),
+    getNextPageParam: ({ next_cursor }) => next_cursor,
+  });
+
 /** API keys per request. */
 const keysMax = 100;
 
@@ -31,13 +45,10 @@ export function useNames(events: readonly AuditEvent[], filtered: readonly strin
   const { can } = useMe();
   const users = useUserNames([...filtered, ...events.flatMap(usersOf)]);
   const ids = [...new Set([...filtered, ...events.flatMap(keysOf)])].sort().slice(0, keysMax);
-  const query = { key_id_in: ids, per_page: keysMax, count: 'none' as const };
   const { data: keys } = useQuery({
-    queryKey: ['api-keys', 'names', ids],
-    queryFn: ({ signal }) => dataOf(api.GET('/auth/key/list', { params: { query }, signal })),
+    ...apiKeysQuery({ key_id_in: ids, per_page: keysMax, count: 'none' }),
     enabled: ids.length > 0 && can('key:manage'),
     staleTime: 60_000,
-    placeholderData: keepPreviousData,
   });
   return { ...users, ...Object.fromEntries((keys?.items ?? []).map(({ key_id, name }) => [key_id, name])) };
 }

@@ -1,6 +1,7 @@
 import { Button, Group, Progress, Radio, Stack, Text } from '@mantine/core';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { Dialog, DialogButtons } from '../components/dialog';
+import { Form } from '../components/form';
 import { ProblemAlert } from '../components/problem-alert';
 import { useFormats } from '../texts/formats';
 import { useShellTexts } from '../texts/use-shell-texts';
@@ -78,29 +79,18 @@ function ExportForm({ query, onClose }: Omit<ExportDialogProps, 'opened'>): Reac
       </Stack>
     );
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        void start();
-      }}
-    >
-      <Stack gap="md">
-        <Text size="sm">{texts.text(max)}</Text>
-        <Radio.Group
-          label={texts.format}
-          value={format}
-          onChange={(next) => setFormat(next === 'csv' ? next : 'ndjson')}
-        >
-          <Stack gap="xs" mt="xs">
-            <Radio value="csv" label={texts.csv} data-autofocus />
-            <Radio value="ndjson" label={texts.ndjson} />
-          </Stack>
-        </Radio.Group>
-        <ProblemAlert error={problem} />
-        <DialogButtons onCancel={onClose} isSending={false}>
-          {texts.submit}
-        </DialogButtons>
-      </Stack>
-    </form>
+    <Form onSubmit={start}>
+      <Text size="sm">{texts.text(max)}</Text>
+      <Radio.Group label={texts.format} value={format} onChange={(next) => setFormat(next === 'csv' ? next : 'ndjson')}>
+        <Stack gap="xs" mt="xs">
+          <Radio value="csv" label={texts.csv} data-autofocus />
+          <Radio value="ndjson" label={texts.ndjson} />
+        </Stack>
+      </Radio.Group>
+      <ProblemAlert error={problem} />
+      <DialogButtons onCancel={onClose} isSending={false}>
+        {texts.submit}
+      </DialogButtons>
+    </Form>
   );
 }

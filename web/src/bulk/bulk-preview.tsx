@@ -6,13 +6,12 @@ import { type Figure, Figures } from '../components/facts';
 import { Section } from '../components/page';
 import { durationText } from '../components/time-text';
 import { SkippedUsers } from '../operations/skipped-users';
-import { useLanguage, useTexts } from '../texts/language';
+import { useLanguage } from '../texts/language';
 import { BulkQuestion } from './bulk-question';
-import type { BulkRequest, Preview } from './bulk-requests';
 import { actionOf, isFinal } from './change';
+import type { BulkRequest, Preview } from './data';
 import { SampleUsers } from './sample-users';
-import { bulkTexts as de } from './texts.de';
-import { bulkTexts as en } from './texts.en';
+import { useBulkTexts } from './use-bulk-texts';
 
 interface BulkPreviewProps {
   preview: Preview;
@@ -24,12 +23,11 @@ interface BulkPreviewProps {
 
 /** Shows what a bulk change would do, and applies it after a confirmation. */
 export function BulkPreview({ preview, request, isRenewed, onConfirm }: BulkPreviewProps): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useBulkTexts();
   const language = useLanguage();
   const [isOpen, dialog] = useDisclosure();
   const kind = actionOf(request);
   const { matched, would_change, unchanged, skipped_count, sample, mails, mails_seconds } = preview;
-  const count = would_change.toLocaleString(language);
   const figures: Figure[] = [
     { label: texts.figures.matched, value: matched },
     { label: texts.would[kind], value: would_change },
@@ -52,13 +50,11 @@ export function BulkPreview({ preview, request, isRenewed, onConfirm }: BulkPrev
           </Alert>
         )}
         <Figures figures={figures} />
-        {mails > 0 && (
-          <Text size="sm">{texts.mails(mails.toLocaleString(language), durationText(mails_seconds, language))}</Text>
-        )}
+        {mails > 0 && <Text size="sm">{texts.mails(mails, durationText(mails_seconds, language))}</Text>}
         {would_change > 0 && (
           <Group>
             <Button onClick={dialog.open} color={kind === 'delete' ? 'red.9' : undefined}>
-              {texts.submit[kind](count)}
+              {texts.submit[kind](would_change)}
             </Button>
           </Group>
         )}
@@ -67,7 +63,7 @@ export function BulkPreview({ preview, request, isRenewed, onConfirm }: BulkPrev
         ) : (
           <div>
             <Text size="sm" fw={600} mb={4}>
-              {texts.sample(sample.length.toLocaleString(language), count)}
+              {texts.sample(sample.length.toLocaleString(language), would_change.toLocaleString(language))}
             </Text>
             <SampleUsers users={sample} change={isFinal(request.change) ? null : request.change} />
           </div>
@@ -84,7 +80,7 @@ export function BulkPreview({ preview, request, isRenewed, onConfirm }: BulkPrev
       <ConfirmDialog
         opened={isOpen}
         onClose={dialog.close}
-        title={texts.confirmTitle[kind](count)}
+        title={texts.confirmTitle[kind](would_change)}
         confirmLabel={texts.confirmLabel[kind]}
         isDestructive={kind === 'delete'}
         typedConfirmation={String(would_change)}

@@ -1,16 +1,14 @@
 import { Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { useTexts } from '../texts/language';
-import type { BulkRequest } from './bulk-requests';
 import { isFinal, logoutsOf } from './change';
 import { ChangeSummary } from './change-summary';
+import type { BulkRequest } from './data';
 import { SelectionSummary } from './selection-summary';
-import { bulkTexts as de } from './texts.de';
-import { bulkTexts as en } from './texts.en';
+import { useBulkTexts } from './use-bulk-texts';
 
 /** Says before a bulk change which users and fields it changes, and which users it logs out. */
 export function BulkQuestion({ request: { filters, change } }: { request: BulkRequest }): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useBulkTexts();
   return (
     <Stack gap="sm">
       <SelectionSummary filters={filters} />

@@ -9,14 +9,12 @@ import { BackLink, PageHeader, Section } from '../components/page';
 import { ProblemAlert } from '../components/problem-alert';
 import { useProblemForm } from '../components/use-problem-form';
 import { useMe } from '../session/use-me';
-import { useLanguage, useTexts } from '../texts/language';
 import { userFilters, useUserFilterNames } from '../users/use-user-filter';
 import { BulkPreview } from './bulk-preview';
-import { type BulkRequest, confirmBulk, type Preview, previewBulk } from './bulk-requests';
 import { type BulkAction, type Change, changeFields, isComplete, readyChanges } from './change';
 import { ChangeEditor } from './change-editor';
-import { bulkTexts as de } from './texts.de';
-import { bulkTexts as en } from './texts.en';
+import { type BulkRequest, confirmBulk, type Preview, previewBulk } from './data';
+import { useBulkTexts } from './use-bulk-texts';
 
 /** A preview with the request that it belongs to. */
 interface Previewed {
@@ -27,8 +25,7 @@ interface Previewed {
 
 /** Changes or deletes the users that match the filter in the URL: choose, preview, confirm. */
 export function BulkPage(): ReactNode {
-  const texts = useTexts({ en, de });
-  const language = useLanguage();
+  const texts = useBulkTexts();
   const { can } = useMe();
   const navigate = useNavigate();
   const modes = (['change', 'disable', 'invite', 'delete'] as const).filter((one) =>
@@ -76,11 +73,7 @@ export function BulkPage(): ReactNode {
       <Stack gap="md">
         <Section title={texts.selection}>
           <Text size="sm" mb="xs">
-            {selectedCount !== undefined
-              ? texts.selected(selectedCount.toLocaleString(language))
-              : isFiltered
-                ? texts.matching
-                : texts.everyone}
+            {selectedCount !== undefined ? texts.selected(selectedCount) : isFiltered ? texts.matching : texts.everyone}
           </Text>
           {selectedCount === undefined && (
             <Group gap="xs">

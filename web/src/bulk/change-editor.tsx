@@ -3,12 +3,10 @@ import { IconPlus, IconX } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import type { ProblemForm } from '../components/use-problem-form';
 import { useMe } from '../session/use-me';
-import { useTexts } from '../texts/language';
 import { type Change, type ChangeField, changeFields, excludedFields, initialValue } from './change';
 import classes from './change-editor.module.css';
 import { ChangeInput } from './change-input';
-import { bulkTexts as de } from './texts.de';
-import { bulkTexts as en } from './texts.en';
+import { useBulkTexts } from './use-bulk-texts';
 
 interface ChangeEditorProps {
   change: Change;
@@ -18,7 +16,7 @@ interface ChangeEditorProps {
 
 /** Asks for the fields that change, and for their new values. */
 export function ChangeEditor({ change, onChange, form }: ChangeEditorProps): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useBulkTexts();
   const { can } = useMe();
   const chosen = Object.keys(change) as ChangeField[];
   const free = (Object.keys(changeFields) as ChangeField[]).filter(

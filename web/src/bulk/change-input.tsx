@@ -2,14 +2,11 @@ import { Autocomplete, Checkbox, JsonInput, NativeSelect, Stack, TagsInput, Text
 import { type ReactNode, useState } from 'react';
 import { TimeInput } from '../components/time-input';
 import { useRoleNames } from '../roles/use-roles';
-import { useTexts } from '../texts/language';
 import { useShellTexts } from '../texts/use-shell-texts';
-import { usersTexts as usersDe } from '../users/texts.de';
-import { usersTexts as usersEn } from '../users/texts.en';
 import { isObject } from '../own';
+import { useUsersTexts } from '../users/use-users-texts';
 import { type Change, type ChangeField, changeFields } from './change';
-import { bulkTexts as de } from './texts.de';
-import { bulkTexts as en } from './texts.en';
+import { useBulkTexts } from './use-bulk-texts';
 
 interface ChangeInputProps {
   field: ChangeField;
@@ -20,8 +17,8 @@ interface ChangeInputProps {
 
 /** Asks for the new value of a field, with a control for the kind of the field. */
 export function ChangeInput({ field, value, onChange, error }: ChangeInputProps): ReactNode {
-  const texts = useTexts({ en, de });
-  const { status } = useTexts({ en: usersEn, de: usersDe });
+  const texts = useBulkTexts();
+  const { status } = useUsersTexts();
   const { yes, no } = useShellTexts().filter;
   const roles = useRoleNames();
   const common = { label: field === 'roles' ? texts.replaceRoles : texts.fields[field], error };
@@ -116,7 +113,7 @@ function AttributesInput({
   error,
   onChange,
 }: Pick<ChangeInputProps, 'onChange' | 'error'> & { label: string }): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useBulkTexts();
   const [typed, setTyped] = useState('{ }');
   const isWrong = attributesOf(typed) === null;
   return (

@@ -1,15 +1,13 @@
 import { Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { own } from '../own';
-import { useTexts } from '../texts/language';
 import { useValueText } from '../users/use-value-text';
 import classes from './change-summary.module.css';
-import { bulkTexts as de } from './texts.de';
-import { bulkTexts as en } from './texts.en';
+import { useBulkTexts } from './use-bulk-texts';
 
 /** Shows the fields of a bulk change with their new values. */
 export function ChangeSummary({ change }: { change: Record<string, unknown> }): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useBulkTexts();
   const valueText = useValueText();
   return (
     <dl className={classes.list}>

@@ -2,12 +2,10 @@ import { Table, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { Schema } from '../api/client';
 import { own } from '../own';
-import { useTexts } from '../texts/language';
 import { useValueText } from '../users/use-value-text';
 import type { Change } from './change';
-import { bulkTexts as de } from './texts.de';
-import { bulkTexts as en } from './texts.en';
 import classes from './sample-users.module.css';
+import { useBulkTexts } from './use-bulk-texts';
 
 /** Without `user:read`, only the id is known. */
 type User = Schema<'PreviewedUserResponse'>;
@@ -26,7 +24,7 @@ interface Difference {
 
 /** Shows some of the users that a bulk change would change, with values before and after. */
 export function SampleUsers({ users, change }: SampleUsersProps): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useBulkTexts();
   const valueText = useValueText();
   const names: Record<string, string> = texts.fields;
   return (

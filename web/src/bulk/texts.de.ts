@@ -1,7 +1,9 @@
+import { pluralIn } from '../texts/plural';
 import { fieldLabels } from '../users/fields';
 import type { bulkTexts as en } from './texts.en';
 
-const users = (count: string) => `${count} Benutzer`;
+const plural = pluralIn('de');
+const users = (count: number) => plural(count, '# Benutzer', '# Benutzer');
 
 /** Texte der Massenänderungen. */
 export const bulkTexts: typeof en = {
@@ -62,7 +64,7 @@ export const bulkTexts: typeof en = {
     delete: 'Werden gelöscht',
   },
   mails: (count, duration) =>
-    count === '1' ? 'Eine E-Mail wird gesendet.' : `${count} E-Mails werden gesendet. Das dauert etwa ${duration}.`,
+    plural(count, 'Eine E-Mail wird gesendet.', `# E-Mails werden gesendet. Das dauert etwa ${duration}.`),
   nothing: 'Es würde sich kein Benutzer ändern.',
   sample: (shown, total) => `Auszug: ${shown} von ${total}`,
   skipped: 'Wer übersprungen wird, und warum',

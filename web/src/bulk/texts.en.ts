@@ -1,6 +1,8 @@
+import { pluralIn } from '../texts/plural';
 import { fieldLabels } from '../users/fields';
 
-const users = (count: string) => (count === '1' ? '1 user' : `${count} users`);
+const plural = pluralIn('en');
+const users = (count: number) => plural(count, '# user', '# users');
 
 /** Texts of bulk changes. */
 export const bulkTexts = {
@@ -10,7 +12,7 @@ export const bulkTexts = {
   selection: 'Which users',
   everyone: 'All users that you may see',
   everyoneHint: 'No filter is set. Add a filter unless you mean all users.',
-  selected: (count: string) => `${users(count)} selected in the list`,
+  selected: (count: number) => `${users(count)} selected in the list`,
   matching: 'All users that match these conditions',
   what: 'Action',
   modes: { change: 'Change fields', disable: 'Disable', invite: 'Send invitations', delete: 'Delete' },
@@ -48,22 +50,22 @@ export const bulkTexts = {
     with_keys: 'Keep API keys',
   },
   would: { change: 'Will change', disable: 'Will be disabled', invite: 'Will be invited', delete: 'Will be deleted' },
-  mails: (count: string, duration: string) =>
-    count === '1' ? 'One e-mail will be sent.' : `${count} e-mails will be sent. This takes about ${duration}.`,
+  mails: (count: number, duration: string) =>
+    plural(count, 'One e-mail will be sent.', `# e-mails will be sent. This takes about ${duration}.`),
   nothing: 'No user would change.',
   sample: (shown: string, total: string) => `Sample: ${shown} of ${total}`,
   skipped: 'Who is skipped, and why',
   submit: {
-    change: (count: string) => `Change ${users(count)}…`,
-    disable: (count: string) => `Disable ${users(count)}…`,
-    invite: (count: string) => `Send invitations to ${users(count)}…`,
-    delete: (count: string) => `Delete ${users(count)}…`,
+    change: (count: number) => `Change ${users(count)}…`,
+    disable: (count: number) => `Disable ${users(count)}…`,
+    invite: (count: number) => `Send invitations to ${users(count)}…`,
+    delete: (count: number) => `Delete ${users(count)}…`,
   },
   confirmTitle: {
-    change: (count: string) => `Change ${users(count)}?`,
-    disable: (count: string) => `Disable ${users(count)}?`,
-    invite: (count: string) => `Send invitations to ${users(count)}?`,
-    delete: (count: string) => `Delete ${users(count)}?`,
+    change: (count: number) => `Change ${users(count)}?`,
+    disable: (count: number) => `Disable ${users(count)}?`,
+    invite: (count: number) => `Send invitations to ${users(count)}?`,
+    delete: (count: number) => `Delete ${users(count)}?`,
   },
   confirmLabel: { change: 'Change', disable: 'Disable', invite: 'Send invitations', delete: 'Delete' },
   logouts: {

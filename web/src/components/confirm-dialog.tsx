@@ -1,7 +1,8 @@
-import { Stack, TextInput } from '@mantine/core';
+import { TextInput } from '@mantine/core';
 import { type ReactNode, useEffect, useState } from 'react';
 import { useShellTexts } from '../texts/use-shell-texts';
 import { Dialog, DialogButtons } from './dialog';
+import { Form } from './form';
 import { ProblemAlert } from './problem-alert';
 import { useProblemForm } from './use-problem-form';
 
@@ -67,35 +68,28 @@ export function ConfirmForm({
     if (mayConfirm && (await form.submit(onConfirm))) onClose();
   };
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        void confirm();
-      }}
-    >
-      <Stack gap="md">
-        <div>{children}</div>
-        {typedConfirmation !== undefined && (
-          <TextInput
-            data-autofocus
-            label={texts.confirmTyping(typedConfirmation)}
-            value={typed}
-            onChange={(event) => setTyped(event.currentTarget.value)}
-            autoComplete="off"
-          />
-        )}
-        <ProblemAlert error={form.problem} />
-        <DialogButtons
-          onCancel={onClose}
-          isSending={form.isSending}
-          cancelLabel={cancelLabel}
-          isDestructive={isDestructive}
-          disabled={!mayConfirm}
-        >
-          {confirmLabel}
-        </DialogButtons>
-      </Stack>
-    </form>
+    <Form onSubmit={confirm}>
+      <div>{children}</div>
+      {typedConfirmation !== undefined && (
+        <TextInput
+          data-autofocus
+          label={texts.confirmTyping(typedConfirmation)}
+          value={typed}
+          onChange={(event) => setTyped(event.currentTarget.value)}
+          autoComplete="off"
+        />
+      )}
+      <ProblemAlert error={form.problem} />
+      <DialogButtons
+        onCancel={onClose}
+        isSending={form.isSending}
+        cancelLabel={cancelLabel}
+        isDestructive={isDestructive}
+        disabled={!mayConfirm}
+      >
+        {confirmLabel}
+      </DialogButtons>
+    </Form>
   );
 }
 

@@ -1,5 +1,6 @@
-import { Button, Stack, TextInput } from '@mantine/core';
+import { Button, TextInput } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
+import { Form } from '../components/form';
 import { useShellTexts } from '../texts/use-shell-texts';
 
 /** A kind of code. */
@@ -30,32 +31,24 @@ export function CodeForm({ kind, isSending, error, onCode }: CodeFormProps): Rea
     if (kind === 'code' && code.length === codeLength && code !== value) send(code);
   };
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        send(value.trim());
-      }}
-    >
-      <Stack gap="sm">
-        <TextInput
-          label={kind === 'code' ? texts.code : texts.recoveryCode}
-          description={kind === 'code' ? texts.codeHint : texts.recoveryHint}
-          error={error}
-          value={value}
-          onChange={(event) => change(event.currentTarget.value)}
-          inputMode={kind === 'code' ? 'numeric' : 'text'}
-          autoComplete={kind === 'code' ? 'one-time-code' : 'off'}
-          autoCapitalize="characters"
-          spellCheck={false}
-          required
-          withAsterisk={false}
-          autoFocus
-          data-autofocus
-        />
-        <Button type="submit" loading={isSending} fullWidth>
-          {texts.submit}
-        </Button>
-      </Stack>
-    </form>
+    <Form gap="sm" onSubmit={() => send(value.trim())}>
+      <TextInput
+        label={kind === 'code' ? texts.code : texts.recoveryCode}
+        description={kind === 'code' ? texts.codeHint : texts.recoveryHint}
+        error={error}
+        value={value}
+        onChange={(event) => change(event.currentTarget.value)}
+        inputMode={kind === 'code' ? 'numeric' : 'text'}
+        autoComplete={kind === 'code' ? 'one-time-code' : 'off'}
+        autoCapitalize="characters"
+        spellCheck={false}
+        required
+        autoFocus
+        data-autofocus
+      />
+      <Button type="submit" loading={isSending} fullWidth>
+        {texts.submit}
+      </Button>
+    </Form>
   );
 }

@@ -1,6 +1,7 @@
 import { Anchor, Button, Stack, Text, TextInput } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { Link } from 'react-router';
+import { Form } from '../components/form';
 import { ProblemAlert } from '../components/problem-alert';
 import { useProblemForm } from '../components/use-problem-form';
 import { sessionRequests } from '../session/session-requests';
@@ -20,31 +21,23 @@ export function ForgottenPasswordPage(): ReactNode {
         {isSent ? (
           <Text role="status">{texts.sent(email.trim())}</Text>
         ) : (
-          <form
-            onSubmit={(event) => {
-              event.preventDefault();
-              void send();
-            }}
-          >
-            <Stack gap="md">
-              <Text size="sm">{texts.text}</Text>
-              <ProblemAlert error={form.problem} />
-              <TextInput
-                label={texts.email}
-                type="email"
-                value={email}
-                onChange={(event) => setEmail(event.currentTarget.value)}
-                error={form.errorOf('email')}
-                autoComplete="email"
-                required
-                withAsterisk={false}
-                autoFocus
-              />
-              <Button type="submit" loading={form.isSending}>
-                {texts.submit}
-              </Button>
-            </Stack>
-          </form>
+          <Form onSubmit={send}>
+            <Text size="sm">{texts.text}</Text>
+            <ProblemAlert error={form.problem} />
+            <TextInput
+              label={texts.email}
+              type="email"
+              value={email}
+              onChange={(event) => setEmail(event.currentTarget.value)}
+              error={form.errorOf('email')}
+              autoComplete="email"
+              required
+              autoFocus
+            />
+            <Button type="submit" loading={form.isSending}>
+              {texts.submit}
+            </Button>
+          </Form>
         )}
         <Anchor component={Link} to="/login" size="sm" ta="center">
           {texts.back}

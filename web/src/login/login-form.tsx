@@ -1,7 +1,8 @@
-import { Button, Divider, PasswordInput, Stack, TextInput } from '@mantine/core';
+import { Button, Divider, PasswordInput, TextInput } from '@mantine/core';
 import { IconFingerprint } from '@tabler/icons-react';
 import { type ReactNode, useState } from 'react';
 import { isProblem } from '../api/problems';
+import { Form } from '../components/form';
 import { ProblemAlert } from '../components/problem-alert';
 import { useProblemForm } from '../components/use-problem-form';
 import { sessionRequests, type SessionTokens } from '../session/session-requests';
@@ -57,59 +58,50 @@ export function LoginForm({ fixedLogin, onTokens }: LoginFormProps): ReactNode {
   };
   const sendPasskey = (start: () => Promise<SessionTokens>) => form.submit(async () => onTokens(await start()));
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        void send();
-      }}
-    >
-      <Stack gap="md">
-        {hasExpired && <div role="status">{texts.secondFactor.expired}</div>}
-        <ProblemAlert error={form.problem} />
-        {fixedLogin === undefined ? (
-          <TextInput
-            label={texts.login.login}
-            value={login}
-            onChange={(event) => setLogin(event.currentTarget.value)}
-            // `webauthn` lets the browser offer passkeys in this field.
-            autoComplete="username webauthn"
-            autoCapitalize="none"
-            spellCheck={false}
-            required
-            withAsterisk={false}
-            data-autofocus
-            autoFocus
-          />
-        ) : (
-          // Tells password managers which user logs in.
-          <input type="text" name="username" autoComplete="username" value={fixedLogin} readOnly hidden />
-        )}
-        <PasswordInput
-          label={texts.login.password}
-          value={password}
-          onChange={(event) => setPassword(event.currentTarget.value)}
-          autoComplete="current-password"
+    <Form onSubmit={send}>
+      {hasExpired && <div role="status">{texts.secondFactor.expired}</div>}
+      <ProblemAlert error={form.problem} />
+      {fixedLogin === undefined ? (
+        <TextInput
+          label={texts.login.login}
+          value={login}
+          onChange={(event) => setLogin(event.currentTarget.value)}
+          // `webauthn` lets the browser offer passkeys in this field.
+          autoComplete="username webauthn"
+          autoCapitalize="none"
+          spellCheck={false}
           required
-          withAsterisk={false}
-          data-autofocus={fixedLogin !== undefined || undefined}
+          data-autofocus
+          autoFocus
         />
-        <Button type="submit" loading={form.isSending} fullWidth>
-          {texts.login.submit}
-        </Button>
-        {passkeys.start !== null && (
-          <>
-            <Divider label={texts.login.or} />
-            <Button
-              variant="default"
-              fullWidth
-              leftSection={<IconFingerprint size={18} aria-hidden />}
-              onClick={() => void (passkeys.start && sendPasskey(passkeys.start))}
-            >
-              {texts.login.passkey}
-            </Button>
-          </>
-        )}
-      </Stack>
-    </form>
+      ) : (
+        // Tells password managers which user logs in.
+        <input type="text" name="username" autoComplete="username" value={fixedLogin} readOnly hidden />
+      )}
+      <PasswordInput
+        label={texts.login.password}
+        value={password}
+        onChange={(event) => setPassword(event.currentTarget.value)}
+        autoComplete="current-password"
+        required
+        data-autofocus={fixedLogin !== undefined || undefined}
+      />
+      <Button type="submit" loading={form.isSending} fullWidth>
+        {texts.login.submit}
+      </Button>
+      {passkeys.start !== null && (
+        <>
+          <Divider label={texts.login.or} />
+          <Button
+            variant="default"
+            fullWidth
+            leftSection={<IconFingerprint size={18} aria-hidden />}
+            onClick={() => void (passkeys.start && sendPasskey(passkeys.start))}
+          >
+            {texts.login.passkey}
+          </Button>
+        </>
+      )}
+    </Form>
   );
 }

@@ -10,15 +10,13 @@ import type { Column } from '../components/lists/stacked-rows';
 import { useListParams } from '../components/lists/use-list-params';
 import { PageHeader } from '../components/page';
 import { TimeText } from '../components/time-text';
-import { useLanguage, useTexts } from '../texts/language';
 import { type Mail, mailsQuery } from './data';
 import { RetryMail, stateColors } from './retry-mail';
-import { mailsTexts as de } from './texts.de';
-import { mailsTexts as en } from './texts.en';
+import { useMailsTexts } from './use-mails-texts';
 
 /** Lists unsent e-mails with the error of the mail server, and retries them. */
 export function MailsPage(): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useMailsTexts();
   const params = useListParams<QueryOf<'listMails'>>(listMailsFilters);
   const list = useQuery(mailsQuery(params.query));
   return (
@@ -46,8 +44,7 @@ export function MailsPage(): ReactNode {
 }
 
 function useColumns(): Column<Mail>[] {
-  const texts = useTexts({ en, de });
-  const language = useLanguage();
+  const texts = useMailsTexts();
   const { fields } = texts;
   return [
     {
@@ -74,7 +71,7 @@ function useColumns(): Column<Mail>[] {
             {texts.states[state]}
           </Badge>
           <Text size="xs" c="dimmed" style={{ whiteSpace: 'nowrap' }}>
-            {texts.attempts(attempts.toLocaleString(language), attempts === 1)}
+            {texts.attempts(attempts)}
           </Text>
         </>
       ),

@@ -3,11 +3,9 @@ import { notifications } from '@mantine/notifications';
 import { useMutation } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import type { Schema } from '../api/client';
-import { useTexts } from '../texts/language';
 import { useErrorTexts } from '../texts/use-error-texts';
 import { retryMail } from './data';
-import { mailsTexts as de } from './texts.de';
-import { mailsTexts as en } from './texts.en';
+import { useMailsTexts } from './use-mails-texts';
 
 /** Colors of the states of mails. */
 export const stateColors = { waiting: 'gray', retrying: 'orange', sending: 'blue', failed: 'red', sent: 'green' };
@@ -19,7 +17,7 @@ interface RetryMailProps {
 
 /** Sends a waiting or failed mail now. Shows nothing for any other mail. */
 export function RetryMail({ mail: { mail_id = '', kind, state }, recipient }: RetryMailProps): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useMailsTexts();
   const { textOf } = useErrorTexts();
   const retry = useMutation({
     mutationFn: () => retryMail(mail_id),

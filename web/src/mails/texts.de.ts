@@ -1,4 +1,7 @@
+import { pluralIn } from '../texts/plural';
 import type { mailsTexts as en } from './texts.en';
+
+const plural = pluralIn('de');
 
 /** Texte der Seite über E-Mails. */
 export const mailsTexts: typeof en = {
@@ -45,7 +48,7 @@ export const mailsTexts: typeof en = {
     failed: 'Fehlgeschlagen',
     sent: 'Gesendet',
   },
-  attempts: (count, one) => `${count} ${one ? 'Versuch' : 'Versuche'}`,
+  attempts: (count) => plural(count, '# Versuch', '# Versuche'),
   noError: 'keiner',
   noAttempt: 'keiner geplant',
   retry: 'Erneut senden',

@@ -1,3 +1,7 @@
+import { pluralIn } from '../texts/plural';
+
+const plural = pluralIn('en');
+
 /** Texts of the page about e-mails. */
 export const mailsTexts = {
   title: 'Unsent e-mails',
@@ -37,7 +41,7 @@ export const mailsTexts = {
     secured: 'Account secured',
   },
   states: { waiting: 'Waiting', retrying: 'Retrying', sending: 'Sending', failed: 'Failed', sent: 'Sent' },
-  attempts: (count: string, one: boolean) => `${count} ${one ? 'attempt' : 'attempts'}`,
+  attempts: (count: number) => plural(count, '# attempt', '# attempts'),
   noError: 'none',
   noAttempt: 'none scheduled',
   retry: 'Send again',

@@ -6,10 +6,8 @@ import { api, dataOf } from '../api/client';
 import { changed as reload } from '../api/stale';
 import { ConfirmDialog } from '../components/confirm-dialog';
 import { useMe } from '../session/use-me';
-import { useLanguage, useTexts } from '../texts/language';
-import { operationsTexts as de } from './texts.de';
-import { operationsTexts as en } from './texts.en';
-import type { Operation } from './use-operation';
+import type { Operation } from './data';
+import { useOperationsTexts } from './use-operations-texts';
 
 /** Cancels a running operation, or undoes one that has ended. */
 export function OperationActions({ operation }: { operation: Operation }): ReactNode {
@@ -21,7 +19,7 @@ export function OperationActions({ operation }: { operation: Operation }): React
 }
 
 function CancelButton({ operation: { operation_id, kind } }: { operation: Operation }): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useOperationsTexts();
   const [isOpen, dialog] = useDisclosure();
   const cancel = async () => {
     await api.POST('/user/operation/{operation_id}/cancel', { params: { path: { operation_id } } });
@@ -48,11 +46,9 @@ function CancelButton({ operation: { operation_id, kind } }: { operation: Operat
 }
 
 function UndoButton({ operation: { operation_id, kind, changed } }: { operation: Operation }): ReactNode {
-  const texts = useTexts({ en, de });
-  const language = useLanguage();
+  const texts = useOperationsTexts();
   const navigate = useNavigate();
   const [isOpen, dialog] = useDisclosure();
-  const count = changed.toLocaleString(language);
   const isImport = kind === 'import';
   const undo = async () => {
     const undoing = await dataOf(
@@ -70,11 +66,11 @@ function UndoButton({ operation: { operation_id, kind, changed } }: { operation:
         opened={isOpen}
         onClose={dialog.close}
         title={texts.undoTitle}
-        confirmLabel={isImport ? texts.undoImportConfirm(count) : texts.undoConfirm(count)}
+        confirmLabel={isImport ? texts.undoImportConfirm(changed) : texts.undoConfirm(changed)}
         isDestructive={isImport}
         onConfirm={undo}
       >
-        <Text size="sm">{isImport ? texts.undoImportText(count) : texts.undoText(count)}</Text>
+        <Text size="sm">{isImport ? texts.undoImportText(changed) : texts.undoText(changed)}</Text>
       </ConfirmDialog>
     </>
   );

@@ -2,16 +2,13 @@ import { Anchor, Badge } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
 import { useMe } from '../session/use-me';
-import { useLanguage, useTexts } from '../texts/language';
-import { operationsTexts as de } from './texts.de';
-import { operationsTexts as en } from './texts.en';
-import type { Operation } from './use-operation';
+import type { Operation } from './data';
+import { useOperationsTexts } from './use-operations-texts';
 
 /** Returns the title of an operation, such as "Change of 12 users". */
 export function useOperationTitle({ kind, status, matched }: Operation): string {
-  const texts = useTexts({ en, de });
-  const language = useLanguage();
-  return status === 'receiving' ? texts.receiving : texts.heading[kind](matched.toLocaleString(language));
+  const texts = useOperationsTexts();
+  return status === 'receiving' ? texts.receiving : texts.heading[kind](matched);
 }
 
 /** Names an operation, with a link to its page. */
@@ -34,7 +31,7 @@ const colors: Record<Operation['status'], string> = {
 
 /** Shows the status of an operation. */
 export function OperationStatus({ status }: { status: Operation['status'] }): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useOperationsTexts();
   return (
     <Badge variant="light" color={colors[status]}>
       {texts.status[status]}
@@ -52,7 +49,7 @@ interface OperationActorProps {
 
 /** Names who started an operation. */
 export function OperationActor({ operation: { actor_type, actor_id }, names, you }: OperationActorProps): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useOperationsTexts();
   const { user } = useMe();
   if (actor_type === 'key') return texts.actorType.key;
   if (actor_id === user.user_id) return you ?? texts.you;

@@ -2,11 +2,10 @@ import { Group, Progress, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { type Figure, Figures } from '../components/facts';
 import { durationText } from '../components/time-text';
-import { useLanguage, useTexts } from '../texts/language';
+import { useLanguage } from '../texts/language';
+import type { Operation } from './data';
 import { OperationStatus } from './operation-labels';
-import { operationsTexts as de } from './texts.de';
-import { operationsTexts as en } from './texts.en';
-import type { Operation } from './use-operation';
+import { useOperationsTexts } from './use-operations-texts';
 
 /** Returns what an operation does to users. The undo of an import deletes them. */
 export function effectOf({ kind, request }: Pick<Operation, 'kind' | 'request'>): Operation['kind'] {
@@ -18,7 +17,7 @@ const further = ['with_factors', 'with_keys', 'links_restored', 'links_expired']
 
 /** Shows the progress of an operation with rate and remaining time, and its figures. */
 export function OperationProgress({ operation }: { operation: Operation }): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useOperationsTexts();
   const language = useLanguage();
   const { kind, status, matched, processed, rate_per_second, remaining_seconds, finished_at } = operation;
   const number = (value: number) => value.toLocaleString(language);

@@ -6,22 +6,20 @@ import { SelectionSummary } from '../bulk/selection-summary';
 import { BackLink, PageHeader, PageSkeleton, Section } from '../components/page';
 import { ProblemAlert } from '../components/problem-alert';
 import { DateText, TimeText } from '../components/time-text';
-import { useTexts } from '../texts/language';
 import { useShellTexts } from '../texts/use-shell-texts';
 import { useUserNames } from '../users/use-user-names';
+import { type Operation, useOperation } from './data';
 import { OperationActions } from './operation-actions';
 import { OperationActor, useOperationTitle } from './operation-labels';
 import { effectOf, OperationProgress } from './operation-progress';
 import { useReasonTexts } from './row-errors';
 import { SkippedRows } from './skipped-rows';
 import { SkippedUsers } from './skipped-users';
-import { operationsTexts as de } from './texts.de';
-import { operationsTexts as en } from './texts.en';
-import { type Operation, useOperation } from './use-operation';
+import { useOperationsTexts } from './use-operations-texts';
 
 /** Shows the progress of an operation, and its result. */
 export function OperationPage(): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useOperationsTexts();
   const { operationId = '' } = useParams();
   const { data: operation, error, refetch } = useOperation(operationId);
   return (
@@ -35,7 +33,7 @@ export function OperationPage(): ReactNode {
 }
 
 function OperationDetails({ operation }: { operation: Operation }): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useOperationsTexts();
   const { reasonOf } = useReasonTexts();
   const names = useUserNames(operation.actor_type === 'user' ? [operation.actor_id] : []);
   const { kind, created_at, error_code, undone_by, undo_until } = operation;
@@ -91,7 +89,7 @@ function OperationDetails({ operation }: { operation: Operation }): ReactNode {
 
 /** Shows the request of an operation. */
 function RequestSummary({ operation }: { operation: Operation }): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useOperationsTexts();
   const { yes, no } = useShellTexts().filter;
   const { kind, undo_of, request } = operation;
   if (kind === 'undo')

@@ -1,11 +1,10 @@
 import { Button, Group, Progress, Text } from '@mantine/core';
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
-import { api, dataOf, type QueryOf } from '../api/client';
+import type { QueryOf } from '../api/client';
 import { listOperationsFilters } from '../api/filters';
-import { bulkTexts as bulkDe } from '../bulk/texts.de';
-import { bulkTexts as bulkEn } from '../bulk/texts.en';
+import { useBulkTexts } from '../bulk/use-bulk-texts';
 import { useSelectionTexts } from '../bulk/use-selection-texts';
 import { FilterBuilder } from '../components/filter/filter-builder';
 import { DataTable } from '../components/lists/data-table';
@@ -14,30 +13,20 @@ import { useListParams } from '../components/lists/use-list-params';
 import { PageHeader } from '../components/page';
 import { TimeText } from '../components/time-text';
 import { own } from '../own';
-import { useLanguage, useTexts } from '../texts/language';
+import { useLanguage } from '../texts/language';
 import { useUserNames } from '../users/use-user-names';
+import { type Operation, operationsQuery } from './data';
 import { OperationActor, OperationStatus, OperationTitle } from './operation-labels';
 import { effectOf } from './operation-progress';
-import { operationsTexts as de } from './texts.de';
-import { operationsTexts as en } from './texts.en';
-import type { Operation } from './use-operation';
+import { useOperationsTexts } from './use-operations-texts';
 
 type Query = QueryOf<'listOperations'>;
 
-/** Polling interval while the list contains operations that have not ended, in milliseconds. */
-const pollEveryMs = 3_000;
-
 /** Lists operations: bulk changes, undos and imports. */
 export function OperationsPage(): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useOperationsTexts();
   const params = useListParams<Query>(listOperationsFilters);
-  const list = useQuery({
-    queryKey: ['operations', 'list', params.query],
-    queryFn: ({ signal }) => dataOf(api.GET('/user/operation/list', { params: { query: params.query }, signal })),
-    placeholderData: keepPreviousData,
-    refetchInterval: ({ state }) =>
-      state.data?.items.some(({ finished_at }) => finished_at === null) === true ? pollEveryMs : false,
-  });
+  const list = useQuery(operationsQuery(params.query));
   const people = (list.data?.items ?? []).filter(({ actor_type }) => actor_type === 'user');
   const names = useUserNames(people.map(({ actor_id }) => actor_id));
   const columns: Column<Operation>[] = [
@@ -101,7 +90,7 @@ export function OperationsPage(): ReactNode {
 
 /** Says in one line which fields of which users a bulk change or deletion changes. */
 function RequestLine({ operation: { kind, request } }: { operation: Operation }): ReactNode {
-  const { fields } = useTexts({ en: bulkEn, de: bulkDe });
+  const { fields } = useBulkTexts();
   const textsOf = useSelectionTexts();
   if (kind !== 'change' && kind !== 'delete') return null;
   const { whole, conditions } = textsOf((request['filters'] ?? {}) as Record<string, string>);
@@ -117,7 +106,7 @@ function RequestLine({ operation: { kind, request } }: { operation: Operation })
 
 /** Shows the result of an operation in one line, or its progress. */
 function OperationResult({ operation }: { operation: Operation }): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useOperationsTexts();
   const language = useLanguage();
   const { matched, processed, changed, skipped_count, finished_at, undone_by } = operation;
   const number = (value: number) => value.toLocaleString(language);

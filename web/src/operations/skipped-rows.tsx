@@ -1,5 +1,5 @@
 import { Button, Stack, Text } from '@mantine/core';
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
 import { api, dataOf, type QueryOf, type Schema } from '../api/client';
@@ -10,12 +10,10 @@ import { Section } from '../components/page';
 import { ProblemAlert } from '../components/problem-alert';
 import { useProblemForm } from '../components/use-problem-form';
 import { useMe } from '../session/use-me';
-import { useTexts } from '../texts/language';
 import { saveFile } from '../transfer/download';
+import { type Operation, skippedRowsQuery } from './data';
 import { RowErrors } from './row-errors';
-import { operationsTexts as de } from './texts.de';
-import { operationsTexts as en } from './texts.en';
-import type { Operation } from './use-operation';
+import { useOperationsTexts } from './use-operations-texts';
 
 type Row = Schema<'SkippedRowResponse'>;
 type Query = QueryOf<'listSkippedRows'>;
@@ -24,19 +22,12 @@ const noFilters = {};
 
 /** Shows the rows that an import skipped, with a download for correction. */
 export function SkippedRows({ operation }: { operation: Operation }): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useOperationsTexts();
   const { user, can } = useMe();
   const form = useProblemForm();
   const path = { operation_id: operation.operation_id };
   const params = useListParams<Query>(noFilters);
-  const list = useQuery({
-    queryKey: ['operations', 'skipped', operation.operation_id, operation.skipped_count, params.query],
-    queryFn: ({ signal }) =>
-      dataOf(
-        api.GET('/user/operation/{operation_id}/skipped', { params: { path, query: params.query }, signal }),
-      ) as Promise<Schema<'SkippedRowListResponse'>>,
-    placeholderData: keepPreviousData,
-  });
+  const list = useQuery(skippedRowsQuery(operation, params.query));
   const download = () =>
     form.submit(async () => {
       const headers = { accept: 'text/csv' };

@@ -2,11 +2,10 @@ import { Anchor, List, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
 import type { Schema } from '../api/client';
-import { useLanguage, useTexts } from '../texts/language';
+import { useLanguage } from '../texts/language';
 import { useUserNames } from '../users/use-user-names';
 import { useReasonTexts } from './row-errors';
-import { operationsTexts as de } from './texts.de';
-import { operationsTexts as en } from './texts.en';
+import { useOperationsTexts } from './use-operations-texts';
 
 interface SkippedUsersProps {
   counts: Pick<Schema<'OperationResponse'>, 'skipped' | 'skipped_count' | 'skipped_reasons'>;
@@ -14,7 +13,7 @@ interface SkippedUsersProps {
 
 /** Shows which users a bulk change skips, and why. */
 export function SkippedUsers({ counts }: SkippedUsersProps): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useOperationsTexts();
   const language = useLanguage();
   const { reasonOf } = useReasonTexts();
   const users = counts.skipped.flatMap(({ user_id, reason }) => (user_id === undefined ? [] : [{ user_id, reason }]));
@@ -28,7 +27,7 @@ export function SkippedUsers({ counts }: SkippedUsersProps): ReactNode {
             <Text size="sm">
               {reasonOf(reason)}{' '}
               <Text span inherit c="dimmed">
-                {texts.users(count.toLocaleString(language))}
+                {texts.users(count)}
               </Text>
             </Text>
             <List size="sm" mt={4} listStyleType="none" spacing={2} style={{ overflowWrap: 'anywhere' }}>

@@ -1,7 +1,9 @@
+import { pluralIn } from '../texts/plural';
 import type { operationsTexts as en } from './texts.en';
 
-const users = (count: string) => `${count} Benutzer`;
-const ofUsers = (count: string) => (count === '1' ? 'eines Benutzers' : `von ${count} Benutzern`);
+const plural = pluralIn('de');
+const users = (count: number) => plural(count, '# Benutzer', '# Benutzer');
+const ofUsers = (count: number) => plural(count, 'eines Benutzers', 'von # Benutzern');
 
 /** Texte der Seiten über Vorgänge. */
 export const operationsTexts: typeof en = {
@@ -38,7 +40,7 @@ export const operationsTexts: typeof en = {
     change: (count) => `Änderung ${ofUsers(count)}`,
     delete: (count) => `Löschung ${ofUsers(count)}`,
     undo: (count) => `Wiederherstellung ${ofUsers(count)}`,
-    import: (count) => `Import von ${count === '1' ? 'einer Zeile' : `${count} Zeilen`}`,
+    import: (count) => plural(count, 'Import von einer Zeile', 'Import von # Zeilen'),
   },
   receiving: 'Import',
   startedBy: 'Begonnen von',
@@ -97,12 +99,12 @@ export const operationsTexts: typeof en = {
   undo: 'Rückgängig machen',
   undoTitle: 'Diesen Vorgang rückgängig machen?',
   undoText: (count) =>
-    `${users(count)} ${count === '1' ? 'wird' : 'werden'} wiederhergestellt. ` +
+    `${plural(count, '# Benutzer wird', '# Benutzer werden')} wiederhergestellt. ` +
     'Seither erneut geänderte Benutzer werden übersprungen. ' +
     'Beendete Sitzungen und entfernte zweite Faktoren werden nicht wiederhergestellt.',
   undoConfirm: (count) => `${users(count)} wiederherstellen`,
   undoImportText: (count) =>
-    `${users(count)} ${count === '1' ? 'wird' : 'werden'} gelöscht. Benutzer, die seit dem Import ` +
+    `${plural(count, '# Benutzer wird', '# Benutzer werden')} gelöscht. Benutzer, die seit dem Import ` +
     'geändert wurden oder sich angemeldet haben, bleiben erhalten. Bereits versandte Einladungen werden ungültig. ' +
     'Gelöschte Benutzer können Sie einzeln wiederherstellen.',
   undoImportConfirm: (count) => `${users(count)} löschen`,

@@ -1,4 +1,7 @@
-const users = (count: string) => (count === '1' ? '1 user' : `${count} users`);
+import { pluralIn } from '../texts/plural';
+
+const plural = pluralIn('en');
+const users = (count: number) => plural(count, '# user', '# users');
 
 /** Texts of the pages about operations. */
 export const operationsTexts = {
@@ -32,10 +35,10 @@ export const operationsTexts = {
   you: 'You',
   byYou: 'you',
   heading: {
-    change: (count: string) => `Change of ${users(count)}`,
-    delete: (count: string) => `Deletion of ${users(count)}`,
-    undo: (count: string) => `Undo for ${users(count)}`,
-    import: (count: string) => `Import of ${count === '1' ? '1 row' : `${count} rows`}`,
+    change: (count: number) => `Change of ${users(count)}`,
+    delete: (count: number) => `Deletion of ${users(count)}`,
+    undo: (count: number) => `Undo for ${users(count)}`,
+    import: (count: number) => plural(count, 'Import of # row', 'Import of # rows'),
   },
   receiving: 'Import',
   startedBy: 'Started by',
@@ -91,14 +94,14 @@ export const operationsTexts = {
   keepRunning: 'Keep running',
   undo: 'Undo',
   undoTitle: 'Undo this operation?',
-  undoText: (count: string) =>
+  undoText: (count: number) =>
     `${users(count)} will be restored. Users that changed again since then are skipped. ` +
     'Ended sessions and removed second factors are not restored.',
-  undoConfirm: (count: string) => `Restore ${users(count)}`,
-  undoImportText: (count: string) =>
+  undoConfirm: (count: number) => `Restore ${users(count)}`,
+  undoImportText: (count: number) =>
     `${users(count)} will be deleted, unless they were changed or have logged in since the import. ` +
     'Invitations that were already sent stop working. You can restore deleted users individually.',
-  undoImportConfirm: (count: string) => `Delete ${users(count)}`,
+  undoImportConfirm: (count: number) => `Delete ${users(count)}`,
   undoUntil: 'Can be undone until',
   undone: 'A later operation undoes this one.',
   undoing: 'Show the undo',

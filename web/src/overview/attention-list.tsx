@@ -3,13 +3,11 @@ import { IconChevronRight, IconCircleCheck } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
 import type { Schema } from '../api/client';
-import { useLanguage, useTexts } from '../texts/language';
 import { type Health, type HealthState, parts, problemsOf } from './health';
 import { StateIcon } from './health-strip';
 import classes from './overview.module.css';
-import { overviewTexts as de } from './texts.de';
-import { overviewTexts as en } from './texts.en';
 import { useHealthTexts } from './use-health-texts';
+import { useOverviewTexts } from './use-overview-texts';
 
 type Attention = Schema<'AttentionResponse'>;
 
@@ -27,8 +25,7 @@ const critical: ReadonlySet<string> = new Set(['webhooks_disabled', 'attack']);
 
 /** Shows what needs attention, with remedies: parts of the service first, then items in lists. */
 export function AttentionList({ items, health }: { items: Attention[]; health: Health | undefined }): ReactNode {
-  const texts = useTexts({ en, de });
-  const language = useLanguage();
+  const texts = useOverviewTexts();
   const { detailOf } = useHealthTexts();
   const open = items
     .filter(({ count }) => count > 0)
@@ -67,7 +64,7 @@ export function AttentionList({ items, health }: { items: Attention[]; health: H
               <Entry
                 key={kind}
                 state={critical.has(kind) ? 'critical' : 'warning'}
-                title={texts.attention.kinds[kind](count.toLocaleString(language), count === 1)}
+                title={texts.attention.kinds[kind](count)}
                 remedy={texts.attention.remedies[kind]}
                 to={pages[list] && `${pages[list]}?${new URLSearchParams(filter)}`}
               />

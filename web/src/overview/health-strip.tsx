@@ -3,12 +3,10 @@ import { IconAlertTriangle, IconCircleCheck, IconCircleX } from '@tabler/icons-r
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
 import { Section } from '../components/page';
-import { useTexts } from '../texts/language';
 import { type Health, type HealthState, parts } from './health';
 import classes from './overview.module.css';
-import { overviewTexts as de } from './texts.de';
-import { overviewTexts as en } from './texts.en';
 import { useHealthTexts } from './use-health-texts';
+import { useOverviewTexts } from './use-overview-texts';
 
 const icons = { ok: IconCircleCheck, warning: IconAlertTriangle, critical: IconCircleX };
 
@@ -20,7 +18,7 @@ export function StateIcon({ state }: { state: HealthState }): ReactNode {
 
 /** Shows the state of each part of the service, with an icon, a word and its main figures. */
 export function HealthStrip({ health }: { health: Health }): ReactNode {
-  const texts = useTexts({ en, de }).health;
+  const texts = useOverviewTexts().health;
   const { detailOf } = useHealthTexts();
   return (
     <Section title={texts.title}>

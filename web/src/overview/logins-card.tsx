@@ -3,16 +3,15 @@ import { type ReactNode, useState } from 'react';
 import { Link } from 'react-router';
 import { Section } from '../components/page';
 import { useMe } from '../session/use-me';
-import { useLanguage, useTexts } from '../texts/language';
+import { useLanguage } from '../texts/language';
 import { type LoginHour, LoginsChart } from './logins-chart';
 import { LoginsTable } from './logins-table';
 import classes from './overview.module.css';
-import { overviewTexts as de } from './texts.de';
-import { overviewTexts as en } from './texts.en';
+import { useOverviewTexts } from './use-overview-texts';
 
 /** Shows the logins of the last 24 hours as a chart or a table. */
 export function LoginsCard({ hours }: { hours: LoginHour[] }): ReactNode {
-  const texts = useTexts({ en, de }).logins;
+  const texts = useOverviewTexts().logins;
   const [isTable, setIsTable] = useState(false);
   const succeeded = hours.reduce((sum, hour) => sum + hour.succeeded, 0);
   const failed = hours.reduce((sum, hour) => sum + hour.failed, 0);

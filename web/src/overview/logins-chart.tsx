@@ -2,12 +2,11 @@ import { Tooltip } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
 import type { Schema } from '../api/client';
-import { useLanguage, useTexts } from '../texts/language';
+import { useLanguage } from '../texts/language';
 import classes from './overview.module.css';
-import { overviewTexts as de } from './texts.de';
-import { overviewTexts as en } from './texts.en';
 import { useHours } from './use-hours';
 import { useHourLink } from './use-hour-link';
+import { useOverviewTexts } from './use-overview-texts';
 
 /** The logins of an hour. */
 export type LoginHour = Schema<'LoginHourResponse'>;
@@ -24,7 +23,7 @@ const labelEvery = 6;
  * links to its logins. Screen readers get a summary. `LoginsTable` has all figures.
  */
 export function LoginsChart({ hours }: { hours: LoginHour[] }): ReactNode {
-  const texts = useTexts({ en, de }).logins;
+  const texts = useOverviewTexts().logins;
   const language = useLanguage();
   const { startOf } = useHours();
   const linkOf = useHourLink();
@@ -84,7 +83,7 @@ interface BarProps {
 }
 
 function Bar({ hour, to, x, top }: BarProps): ReactNode {
-  const texts = useTexts({ en, de }).logins;
+  const texts = useOverviewTexts().logins;
   const language = useLanguage();
   const { rangeOf } = useHours();
   const succeeded = (hour.succeeded / top) * height;

@@ -1,17 +1,16 @@
 import { Anchor, ScrollArea, Table } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Link } from 'react-router';
-import { useLanguage, useTexts } from '../texts/language';
+import { useLanguage } from '../texts/language';
 import type { LoginHour } from './logins-chart';
 import classes from './overview.module.css';
-import { overviewTexts as de } from './texts.de';
-import { overviewTexts as en } from './texts.en';
 import { useHours } from './use-hours';
 import { useHourLink } from './use-hour-link';
+import { useOverviewTexts } from './use-overview-texts';
 
 /** Shows the figures of the chart as a table, newest hour first. */
 export function LoginsTable({ hours }: { hours: LoginHour[] }): ReactNode {
-  const texts = useTexts({ en, de }).logins;
+  const texts = useOverviewTexts().logins;
   const language = useLanguage();
   const { rangeOf } = useHours();
   const linkOf = useHourLink();

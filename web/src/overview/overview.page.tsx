@@ -1,35 +1,27 @@
 import { SimpleGrid, Skeleton, Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { api, dataOf } from '../api/client';
 import { PageHeader } from '../components/page';
 import { ProblemAlert } from '../components/problem-alert';
 import { TimeText } from '../components/time-text';
 import { operationPermissions } from '../operations/permissions';
 import { useMe } from '../session/use-me';
-import { useTexts } from '../texts/language';
 import { AttentionList } from './attention-list';
+import { overviewQuery } from './data';
 import { FigureCard } from './figure-card';
 import { HealthStrip } from './health-strip';
 import { LoginsCard } from './logins-card';
 import classes from './overview.module.css';
-import { overviewTexts as de } from './texts.de';
-import { overviewTexts as en } from './texts.en';
+import { useOverviewTexts } from './use-overview-texts';
 import { UsersCard } from './users-card';
 
-// The service counts at most once a minute.
-const refreshMs = 60_000;
 const runningOperations = `/operations?${new URLSearchParams({ status_in: 'receiving,waiting,running' })}`;
 
 /** Shows what needs attention, the health of the service, and figures. */
 export function OverviewPage(): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useOverviewTexts();
   const { canAny } = useMe();
-  const { data, error, refetch } = useQuery({
-    queryKey: ['overview'],
-    queryFn: ({ signal }) => dataOf(api.GET('/stats/overview', { signal })),
-    refetchInterval: refreshMs,
-  });
+  const { data, error, refetch } = useQuery(overviewQuery());
   if (data === undefined && error === null) return <OverviewSkeleton />;
   return (
     <>
@@ -72,7 +64,7 @@ export function OverviewPage(): ReactNode {
 }
 
 function OverviewSkeleton(): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useOverviewTexts();
   return (
     <>
       <PageHeader title={texts.title} description={<Skeleton component="span" display="block" height={14} w={140} />} />

@@ -1,4 +1,7 @@
+import { pluralIn } from '../texts/plural';
 import type { overviewTexts as en } from './texts.en';
+
+const plural = pluralIn('de');
 
 /** Texte der Startseite. */
 export const overviewTexts: typeof en = {
@@ -8,16 +11,19 @@ export const overviewTexts: typeof en = {
     title: 'Handlungsbedarf',
     nothing: 'Kein Handlungsbedarf.',
     kinds: {
-      users_locked: (count, one) => `${count} ${one ? 'Benutzer ist' : 'Benutzer sind'} nach Fehlversuchen gesperrt`,
-      users_must_enroll: (count, one) =>
-        `${count} ${one ? 'Benutzer fehlt' : 'Benutzern fehlt'} ein erforderlicher zweiter Faktor`,
-      api_keys_expiring: (count, one) =>
-        `${count} API-Schlüssel ${one ? 'läuft' : 'laufen'} in den nächsten 14 Tagen ab`,
-      mails_failed: (count, one) => `${count} E-Mail${one ? ' konnte' : 's konnten'} nicht zugestellt werden`,
-      attack: (count) => `${count} abgelehnte Anmeldungen in der letzten Stunde, weit mehr als üblich`,
-      mails_failing: (count, one) => `${count} E-Mail${one ? ' konnte' : 's konnten'} bisher nicht zugestellt werden`,
-      webhooks_disabled: (count, one) => `${count} ${one ? 'Webhook wurde' : 'Webhooks wurden'} vom Dienst deaktiviert`,
-      webhooks_failing: (count, one) => `${count} ${one ? 'Webhook ist' : 'Webhooks sind'} gestört`,
+      users_locked: (count) => plural(count, '# Benutzer ist', '# Benutzer sind') + ' nach Fehlversuchen gesperrt',
+      users_must_enroll: (count) =>
+        plural(count, '# Benutzer', '# Benutzern') + ' fehlt ein erforderlicher zweiter Faktor',
+      api_keys_expiring: (count) =>
+        plural(count, '# API-Schlüssel läuft', '# API-Schlüssel laufen') + ' in den nächsten 14 Tagen ab',
+      mails_failed: (count) => plural(count, '# E-Mail konnte', '# E-Mails konnten') + ' nicht zugestellt werden',
+      attack: (count) =>
+        plural(count, '# abgelehnte Anmeldung', '# abgelehnte Anmeldungen') +
+        ' in der letzten Stunde, weit mehr als üblich',
+      mails_failing: (count) =>
+        plural(count, '# E-Mail konnte', '# E-Mails konnten') + ' bisher nicht zugestellt werden',
+      webhooks_disabled: (count) => plural(count, '# Webhook wurde', '# Webhooks wurden') + ' vom Dienst deaktiviert',
+      webhooks_failing: (count) => plural(count, '# Webhook ist', '# Webhooks sind') + ' gestört',
     },
     remedies: {
       attack: 'Sehen Sie nach, woher die Anmeldungen kommen, und sperren Sie das Netz.',

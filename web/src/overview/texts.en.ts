@@ -1,3 +1,7 @@
+import { pluralIn } from '../texts/plural';
+
+const plural = pluralIn('en');
+
 /** Texts of the start page. */
 export const overviewTexts = {
   title: 'Overview',
@@ -6,18 +10,20 @@ export const overviewTexts = {
     title: 'Needs attention',
     nothing: 'Nothing needs attention.',
     kinds: {
-      users_locked: (count: string, one: boolean) => `${count} locked ${one ? 'user' : 'users'}`,
-      users_must_enroll: (count: string, one: boolean) =>
-        `${count} ${one ? 'user lacks' : 'users lack'} a required second factor`,
-      api_keys_expiring: (count: string, one: boolean) =>
-        `${count} ${one ? 'API key expires' : 'API keys expire'} within 14 days`,
-      mails_failed: (count: string, one: boolean) => `${count} ${one ? 'e-mail' : 'e-mails'} could not be delivered`,
-      attack: (count: string) => `${count} rejected logins in the last hour, far more than usual`,
-      mails_failing: (count: string, one: boolean) =>
-        `${count} ${one ? 'e-mail is' : 'e-mails are'} failing and will be retried`,
-      webhooks_disabled: (count: string, one: boolean) =>
-        `${count} ${one ? 'webhook was' : 'webhooks were'} disabled by the service`,
-      webhooks_failing: (count: string, one: boolean) => `${count} ${one ? 'webhook is' : 'webhooks are'} failing`,
+      users_locked: (count: number) => plural(count, '# locked user', '# locked users'),
+      users_must_enroll: (count: number) =>
+        plural(count, '# user lacks a required second factor', '# users lack a required second factor'),
+      api_keys_expiring: (count: number) =>
+        plural(count, '# API key expires within 14 days', '# API keys expire within 14 days'),
+      mails_failed: (count: number) =>
+        plural(count, '# e-mail could not be delivered', '# e-mails could not be delivered'),
+      attack: (count: number) =>
+        plural(count, '# rejected login', '# rejected logins') + ' in the last hour, far more than usual',
+      mails_failing: (count: number) =>
+        plural(count, '# e-mail is failing and will be retried', '# e-mails are failing and will be retried'),
+      webhooks_disabled: (count: number) =>
+        plural(count, '# webhook was disabled by the service', '# webhooks were disabled by the service'),
+      webhooks_failing: (count: number) => plural(count, '# webhook is failing', '# webhooks are failing'),
     },
     remedies: {
       attack: 'Find out where the logins come from, and block the network.',

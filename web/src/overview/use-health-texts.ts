@@ -1,13 +1,12 @@
 import { sizeText } from '../components/size-text';
 import { durationText } from '../components/time-text';
-import { useLanguage, useTexts } from '../texts/language';
+import { useLanguage } from '../texts/language';
 import type { Health, Part } from './health';
-import { overviewTexts as de } from './texts.de';
-import { overviewTexts as en } from './texts.en';
+import { useOverviewTexts } from './use-overview-texts';
 
 /** Returns a function that sums up the figures of a part of the service in a few words. */
 export function useHealthTexts(): { detailOf: (health: Health, part: Part) => string } {
-  const { details } = useTexts({ en, de }).health;
+  const { details } = useOverviewTexts().health;
   const language = useLanguage();
   const number = (value: number) => value.toLocaleString(language);
   const time = (seconds: number) => durationText(seconds, language);

@@ -3,10 +3,9 @@ import type { ReactNode } from 'react';
 import { Link } from 'react-router';
 import type { Schema } from '../api/client';
 import { Section } from '../components/page';
-import { useLanguage, useTexts } from '../texts/language';
+import { useLanguage } from '../texts/language';
 import classes from './overview.module.css';
-import { overviewTexts as de } from './texts.de';
-import { overviewTexts as en } from './texts.en';
+import { useOverviewTexts } from './use-overview-texts';
 
 type UserCount = Schema<'UserCountResponse'>;
 
@@ -15,7 +14,7 @@ const types = ['carrier', 'system'] as const;
 
 /** Shows the number of users by status and type. Each number links to its users. */
 export function UsersCard({ counts }: { counts: UserCount[] }): ReactNode {
-  const texts = useTexts({ en, de }).users;
+  const texts = useOverviewTexts().users;
   const language = useLanguage();
   // Carrier Users see Carrier Users only.
   const shown = types.filter((type) => type === 'carrier' || counts.some(({ user_type }) => user_type === type));

@@ -1,17 +1,15 @@
 import { Button, TextInput } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
-import { useTexts } from '../texts/language';
 import { permissionPattern } from './permissions';
 import classes from './permissions.module.css';
-import { permissionTexts as de } from './texts.de';
-import { permissionTexts as en } from './texts.en';
+import { usePermissionTexts } from './use-permission-texts';
 
 /**
  * Asks for permissions of other modules. Enter and the button add them. Until then, the surrounding
  * form cannot be submitted, because the typed permissions would be lost.
  */
 export function AddPermission({ onAdd }: { onAdd: (permissions: string[]) => void }): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = usePermissionTexts();
   const [typed, setTyped] = useState('');
   const [isMalformed, setIsMalformed] = useState(false);
   const add = () => {

@@ -1,10 +1,8 @@
 import { Checkbox } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { FieldError } from '../api/problems';
-import { useTexts } from '../texts/language';
 import { moduleOf, ownPermissions } from './permissions';
-import { permissionTexts as de } from './texts.de';
-import { permissionTexts as en } from './texts.en';
+import { usePermissionTexts } from './use-permission-texts';
 
 /** Whether the user means a module whose name resembles a module of the service. */
 export interface NewPrefixProps {
@@ -16,7 +14,7 @@ export interface NewPrefixProps {
 
 /** Lets the user confirm the name of another module after the API found it to be misspelt. */
 export function NewPrefix({ fault, isMeant, onMean }: NewPrefixProps): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = usePermissionTexts();
   const permission = fault?.code === 'permission.unknown' ? fault.params?.['permission'] : undefined;
   const isForeign =
     typeof permission === 'string' && ownPermissions.every((own) => moduleOf(own) !== moduleOf(permission));

@@ -1,11 +1,9 @@
 import { Text } from '@mantine/core';
 import { type ReactNode, useId } from 'react';
 import { own } from '../own';
-import { useTexts } from '../texts/language';
 import classes from './permissions.module.css';
 import { groupedByModule, isOwn } from './permissions';
-import { permissionTexts as de } from './texts.de';
-import { permissionTexts as en } from './texts.en';
+import { usePermissionTexts } from './use-permission-texts';
 
 interface PermissionGroupsProps {
   permissions: readonly string[];
@@ -30,7 +28,7 @@ export function PermissionGroups({ permissions, children }: PermissionGroupsProp
 
 function Group({ module, children }: { module: string; children: ReactNode }): ReactNode {
   const id = useId();
-  const { modules } = useTexts({ en, de });
+  const { modules } = usePermissionTexts();
   return (
     <div role="group" aria-labelledby={id} className={classes.group}>
       <Text id={id} size="sm" fw={600}>
@@ -43,7 +41,7 @@ function Group({ module, children }: { module: string; children: ReactNode }): R
 
 /** Shows what a permission allows, with its name in the API below. */
 export function PermissionName({ permission }: { permission: string }): ReactNode {
-  const { meanings } = useTexts({ en, de });
+  const { meanings } = usePermissionTexts();
   if (!isOwn(permission))
     return (
       <Text span size="sm" className={classes.name}>

@@ -1,14 +1,12 @@
 import { Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { CutText } from '../components/lists/cut-text';
-import { useTexts } from '../texts/language';
 import { PermissionGroups, PermissionName } from './permission-groups';
-import { permissionTexts as de } from './texts.de';
-import { permissionTexts as en } from './texts.en';
+import { usePermissionTexts } from './use-permission-texts';
 
 /** Shows the permissions of a role or an API key. */
 export function PermissionList({ permissions }: { permissions: readonly string[] }): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = usePermissionTexts();
   if (permissions.includes('*')) return <Text size="sm">{texts.all}</Text>;
   if (permissions.length === 0)
     return (
@@ -31,7 +29,7 @@ const shownMax = 3;
 
 /** Shows the first permissions of a role or an API key in one line. */
 export function PermissionSummary({ permissions }: { permissions: readonly string[] }): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = usePermissionTexts();
   if (permissions.includes('*')) return texts.all;
   if (permissions.length === 0)
     return (

@@ -2,11 +2,9 @@ import { Checkbox, Group, Text, UnstyledButton } from '@mantine/core';
 import { IconChevronDown, IconChevronRight } from '@tabler/icons-react';
 import { memo, type ReactNode, useId } from 'react';
 import { own } from '../own';
-import { useTexts } from '../texts/language';
 import { PermissionName } from './permission-groups';
 import classes from './permissions.module.css';
-import { permissionTexts as de } from './texts.de';
-import { permissionTexts as en } from './texts.en';
+import { usePermissionTexts } from './use-permission-texts';
 
 interface PermissionModuleProps {
   module: string;
@@ -23,7 +21,7 @@ interface PermissionModuleProps {
 export function PermissionModule(props: PermissionModuleProps): ReactNode {
   const { module, permissions, chosen, isOpen, onToggle, onSelect } = props;
   const id = useId();
-  const texts = useTexts({ en, de });
+  const texts = usePermissionTexts();
   const name = own(texts.modules, module) ?? module;
   const Chevron = isOpen ? IconChevronDown : IconChevronRight;
   return (

@@ -2,14 +2,12 @@ import { Button, Input, Stack, Switch, TextInput } from '@mantine/core';
 import { IconSearch } from '@tabler/icons-react';
 import { type ReactNode, useDeferredValue, useState } from 'react';
 import { useMe } from '../session/use-me';
-import { useTexts } from '../texts/language';
 import { AddPermission } from './add-permission';
 import { NewPrefix, type NewPrefixProps } from './new-prefix';
 import { PermissionModule, toggled } from './permission-module';
 import { groupedByModule, isOwn, ownPermissions } from './permissions';
 import classes from './permissions.module.css';
-import { permissionTexts as de } from './texts.de';
-import { permissionTexts as en } from './texts.en';
+import { usePermissionTexts } from './use-permission-texts';
 
 /** Number of permissions up to which all modules are open at first, and no search is needed. */
 const fewPermissions = 60;
@@ -28,7 +26,7 @@ interface PermissionPickerProps {
  * API rejects other permissions.
  */
 export function PermissionPicker({ value, onChange, known = [], error, newPrefix }: PermissionPickerProps): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = usePermissionTexts();
   const { user, can } = useMe();
   const [added, setAdded] = useState<string[]>([]);
   const isAll = value.includes('*');
@@ -72,7 +70,7 @@ interface ModulesProps {
 
 /** Shows the modules with their permissions, and searches in them. */
 function Modules({ permissions, value, onChange }: ModulesProps): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = usePermissionTexts();
   const [search, setSearch] = useState('');
   const [isOpen, setIsOpen] = useState<Record<string, boolean>>({});
   const text = useDeferredValue(search.trim().toLowerCase());

@@ -3,17 +3,15 @@ import { notifications } from '@mantine/notifications';
 import type { ReactNode } from 'react';
 import { useNavigate } from 'react-router';
 import { BackLink, PageHeader } from '../components/page';
-import { useTexts } from '../texts/language';
 import type { Role } from './data';
 import { RoleForm } from './role-form';
 import { rolePath } from './role-links';
-import { rolesTexts as de } from './texts.de';
-import { rolesTexts as en } from './texts.en';
 import { useRoles } from './use-roles';
+import { useRolesTexts } from './use-roles-texts';
 
 /** Creates a role. */
 export function CreateRolePage(): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useRolesTexts();
   const navigate = useNavigate();
   const { data: roles = [] } = useRoles();
   const show = ({ name }: Role) => {

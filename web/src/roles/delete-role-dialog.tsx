@@ -5,13 +5,11 @@ import { Link, useNavigate } from 'react-router';
 import { changed } from '../api/stale';
 import { ConfirmDialog } from '../components/confirm-dialog';
 import { Dialog } from '../components/dialog';
-import { useLanguage, useTexts } from '../texts/language';
 import { useShellTexts } from '../texts/use-shell-texts';
 import { deleteRole, type Role } from './data';
 import { holdersPath } from './role-links';
-import { rolesTexts as de } from './texts.de';
-import { rolesTexts as en } from './texts.en';
 import { useHolderCount } from './use-roles';
+import { useRolesTexts } from './use-roles-texts';
 
 interface DeleteRoleDialogProps {
   role: Role;
@@ -26,7 +24,7 @@ interface DeleteRoleDialogProps {
  * deleted: then the dialog shows the number of users and names the other roles.
  */
 export function DeleteRoleDialog({ role, roles, opened, onClose }: DeleteRoleDialogProps): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useRolesTexts();
   const navigate = useNavigate();
   const holders = useHolderCount(role.name);
   const granters = roles.filter(({ name, may_grant }) => name !== role.name && may_grant.includes(role.name));
@@ -58,13 +56,12 @@ interface InUseDialogProps extends Omit<DeleteRoleDialogProps, 'roles'> {
 }
 
 function InUseDialog({ role, holders, granters, opened, onClose }: InUseDialogProps): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useRolesTexts();
   const { close } = useShellTexts();
-  const language = useLanguage();
   return (
     <Dialog opened={opened} onClose={onClose} title={texts.deleteBlocked(role.name)}>
       <Stack gap="md">
-        {holders > 0 && <Text size="sm">{texts.deleteInUse(holders.toLocaleString(language), holders === 1)}</Text>}
+        {holders > 0 && <Text size="sm">{texts.deleteInUse(holders)}</Text>}
         {granters.length > 0 && (
           <Text size="sm">{texts.deleteGranted(granters.map(({ name }) => name).join(', '))}</Text>
         )}

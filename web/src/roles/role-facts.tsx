@@ -3,14 +3,12 @@ import { Facts } from '../components/facts';
 import { Section } from '../components/page';
 import { own } from '../own';
 import { PermissionList } from '../permissions/permission-list';
-import { useTexts } from '../texts/language';
-import { rolesTexts as de } from './texts.de';
-import { rolesTexts as en } from './texts.en';
 import type { Role } from './data';
+import { useRolesTexts } from './use-roles-texts';
 
 /** Shows a role to users who may not change it. */
 export function RoleFacts({ role }: { role: Role }): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useRolesTexts();
   return (
     <>
       <Section title={texts.sections.general}>

@@ -4,12 +4,10 @@ import { Section } from '../components/page';
 import type { ProblemForm } from '../components/use-problem-form';
 import type { NewPrefixProps } from '../permissions/new-prefix';
 import { PermissionPicker } from '../permissions/permission-picker';
-import { useTexts } from '../texts/language';
 import type { Role } from './data';
 import type { RoleDraft } from './role-draft';
-import { rolesTexts as de } from './texts.de';
-import { rolesTexts as en } from './texts.en';
 import { useRoleRights } from './use-roles';
+import { useRolesTexts } from './use-roles-texts';
 
 interface RoleFieldsProps {
   draft: RoleDraft;
@@ -24,7 +22,7 @@ interface RoleFieldsProps {
 
 /** Asks for the fields of a custom role, except for the second factor. */
 export function RoleFields({ draft, set, isNew, roles, form, newPrefix }: RoleFieldsProps): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useRolesTexts();
   const { mayGrant } = useRoleRights();
   const grantable = roles.filter((role) => draft.may_grant.includes(role.name) || mayGrant(role, roles));
   const known = roles.flatMap(({ permissions }) => permissions);
@@ -44,7 +42,6 @@ export function RoleFields({ draft, set, isNew, roles, form, newPrefix }: RoleFi
               onChange={(event) => set({ name: event.currentTarget.value })}
               error={nameError}
               required
-              withAsterisk={false}
               maxLength={64}
               autoComplete="off"
               autoCapitalize="none"

@@ -4,15 +4,13 @@ import { pick } from '../components/drafts/draft';
 import { DraftForm } from '../components/drafts/draft-form';
 import { useDraft } from '../components/drafts/use-draft';
 import { Section } from '../components/page';
-import { useTexts } from '../texts/language';
 import { useValueText } from '../users/use-value-text';
 import { changeRole, createRole, readRole, type Role } from './data';
 import { draftOf } from './role-draft';
 import { RoleFacts } from './role-facts';
 import { RoleFields } from './role-fields';
 import { SecondFactorFields } from './second-factor-fields';
-import { rolesTexts as de } from './texts.de';
-import { rolesTexts as en } from './texts.en';
+import { useRolesTexts } from './use-roles-texts';
 
 interface RoleFormProps {
   /** the role to change; absent for a new role */
@@ -25,7 +23,7 @@ interface RoleFormProps {
 
 /** Creates or changes a role. Of a built-in role, only the second factor can be changed. */
 export function RoleForm({ role, roles, onSaved }: RoleFormProps): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useRolesTexts();
   const textOf = useValueText();
   const [isMeant, setIsMeant] = useState(false);
   const draft = useDraft<Role | undefined, ReturnType<typeof draftOf>>({

@@ -6,20 +6,20 @@ import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { Link } from 'react-router';
 import { Dialog, DialogButtons } from '../components/dialog';
+import { Form } from '../components/form';
 import { SearchField } from '../components/lists/search-field';
 import { Section } from '../components/page';
 import { ProblemAlert } from '../components/problem-alert';
 import { useProblemForm } from '../components/use-problem-form';
 import { useMe } from '../session/use-me';
-import { useLanguage, useTexts } from '../texts/language';
+import { useLanguage } from '../texts/language';
 import { candidatesQuery, grantRole, holdersQuery, type Role } from './data';
 import { holdersPath } from './role-links';
-import { rolesTexts as de } from './texts.de';
-import { rolesTexts as en } from './texts.en';
+import { useRolesTexts } from './use-roles-texts';
 
 /** Shows the first users who have a role, and grants it to found users. */
 export function RoleMembers({ role, mayGrant }: { role: Role; mayGrant: boolean }): ReactNode {
-  const texts = useTexts({ en, de }).members;
+  const texts = useRolesTexts().members;
   const language = useLanguage();
   const { can } = useMe();
   const [isAdding, adding] = useDisclosure();
@@ -56,7 +56,7 @@ export function RoleMembers({ role, mayGrant }: { role: Role; mayGrant: boolean 
 }
 
 function AddForm({ role, onClose }: { role: Role; onClose: () => void }): ReactNode {
-  const texts = useTexts({ en, de }).members;
+  const texts = useRolesTexts().members;
   const form = useProblemForm();
   const [q, setQ] = useState('');
   const [chosen, setChosen] = useState<string[]>([]);
@@ -71,46 +71,39 @@ function AddForm({ role, onClose }: { role: Role; onClose: () => void }): ReactN
     if (isDone) onClose();
   };
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        void add();
-      }}
-    >
-      <Stack gap="sm">
-        <SearchField label={texts.search} onSearch={setQ} />
-        <ProblemAlert error={error ?? form.problem} />
-        <Group justify="space-between">
-          <Text size="sm" c="dimmed" role="status">
-            {data === undefined ? '' : texts.found(found.length, data.next_cursor !== null)}
-          </Text>
-          {rest.length > 0 && (
-            <Button
-              variant="subtle"
-              size="compact-sm"
-              onClick={() => setChosen([...chosen, ...rest.map(({ user_id }) => user_id)])}
-            >
-              {texts.selectAll(found.length)}
-            </Button>
-          )}
-        </Group>
-        <Checkbox.Group
-          aria-label={texts.title}
-          value={chosen}
-          onChange={setChosen}
-          mah={320}
-          style={{ overflow: 'auto' }}
-        >
-          <Stack gap="xs" p={4}>
-            {found.map(({ user_id, name, email }) => (
-              <Checkbox key={user_id} value={user_id} label={`${name} · ${email}`} />
-            ))}
-          </Stack>
-        </Checkbox.Group>
-        <DialogButtons onCancel={onClose} isSending={form.isSending} disabled={chosen.length === 0}>
-          {texts.submit(chosen.length)}
-        </DialogButtons>
-      </Stack>
-    </form>
+    <Form gap="sm" onSubmit={add}>
+      <SearchField label={texts.search} onSearch={setQ} />
+      <ProblemAlert error={error ?? form.problem} />
+      <Group justify="space-between">
+        <Text size="sm" c="dimmed" role="status">
+          {data === undefined ? '' : texts.found(found.length, data.next_cursor !== null)}
+        </Text>
+        {rest.length > 0 && (
+          <Button
+            variant="subtle"
+            size="compact-sm"
+            onClick={() => setChosen([...chosen, ...rest.map(({ user_id }) => user_id)])}
+          >
+            {texts.selectAll(found.length)}
+          </Button>
+        )}
+      </Group>
+      <Checkbox.Group
+        aria-label={texts.title}
+        value={chosen}
+        onChange={setChosen}
+        mah={320}
+        style={{ overflow: 'auto' }}
+      >
+        <Stack gap="xs" p={4}>
+          {found.map(({ user_id, name, email }) => (
+            <Checkbox key={user_id} value={user_id} label={`${name} · ${email}`} />
+          ))}
+        </Stack>
+      </Checkbox.Group>
+      <DialogButtons onCancel={onClose} isSending={form.isSending} disabled={chosen.length === 0}>
+        {texts.submit(chosen.length)}
+      </DialogButtons>
+    </Form>
   );
 }

@@ -6,7 +6,6 @@ import { Link, useParams } from 'react-router';
 import { BackLink, NotFoundPage, PageHeader, PageSkeleton, Section } from '../components/page';
 import { ProblemAlert } from '../components/problem-alert';
 import { useMe } from '../session/use-me';
-import { useLanguage, useTexts } from '../texts/language';
 import type { Role } from './data';
 import { DeleteRoleDialog } from './delete-role-dialog';
 import { RoleFacts } from './role-facts';
@@ -14,9 +13,8 @@ import { RoleForm } from './role-form';
 import { holdersPath } from './role-links';
 import { RoleMembers } from './role-members';
 import { SecondFactorText } from './second-factor-text';
-import { rolesTexts as de } from './texts.de';
-import { rolesTexts as en } from './texts.en';
 import { useHolderCount, useRoleRights, useRoles } from './use-roles';
+import { useRolesTexts } from './use-roles-texts';
 
 /** Shows a role, and lets the user change or delete it. */
 export function RolePage(): ReactNode {
@@ -30,7 +28,7 @@ export function RolePage(): ReactNode {
 }
 
 function RoleDetails({ role, roles }: { role: Role; roles: Role[] }): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useRolesTexts();
   const { can } = useMe();
   const { mayManage, mayChange, mayGrant } = useRoleRights();
   const [isDeleting, deletion] = useDisclosure();
@@ -76,8 +74,7 @@ function RoleDetails({ role, roles }: { role: Role; roles: Role[] }): ReactNode 
 }
 
 function RoleSummary({ role: { name, built_in } }: { role: Role }): ReactNode {
-  const texts = useTexts({ en, de });
-  const language = useLanguage();
+  const texts = useRolesTexts();
   const holders = useHolderCount(name);
   return (
     <Group component="span" gap="xs">
@@ -91,7 +88,7 @@ function RoleSummary({ role: { name, built_in } }: { role: Role }): ReactNode {
           texts.noHolders
         ) : (
           <Anchor component={Link} to={holdersPath(name)} size="sm">
-            {texts.holders(holders.toLocaleString(language), holders === 1)}
+            {texts.holders(holders)}
           </Anchor>
         ))}
     </Group>

@@ -10,20 +10,18 @@ import { useListParams } from '../components/lists/use-list-params';
 import { PageHeader } from '../components/page';
 import { own } from '../own';
 import { PermissionSummary } from '../permissions/permission-list';
-import { useTexts } from '../texts/language';
 import type { Role } from './data';
 import { rolePath } from './role-links';
 import { SecondFactorText } from './second-factor-text';
-import { rolesTexts as de } from './texts.de';
-import { rolesTexts as en } from './texts.en';
 import { useRoleRights, useRoles } from './use-roles';
+import { useRolesTexts } from './use-roles-texts';
 
 const noFilters = {};
 const extras = ['q'];
 
 /** Lists roles. */
 export function RolesPage(): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useRolesTexts();
   const { mayManage } = useRoleRights();
   const params = useListParams(noFilters, { extras });
   const { data, ...list } = useRoles();
@@ -76,7 +74,7 @@ export function RolesPage(): ReactNode {
 }
 
 function RoleName({ role: { name, description, built_in } }: { role: Role }): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useRolesTexts();
   const purpose = (built_in ? own(texts.builtInPurposes, name) : undefined) ?? description;
   return (
     <>

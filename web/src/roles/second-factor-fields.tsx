@@ -1,9 +1,7 @@
 import { Checkbox, Stack } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { TimeInput } from '../components/time-input';
-import { useTexts } from '../texts/language';
-import { rolesTexts as de } from './texts.de';
-import { rolesTexts as en } from './texts.en';
+import { useRolesTexts } from './use-roles-texts';
 
 interface SecondFactorFieldsProps {
   /** time from which the second factor is required; null = not required */
@@ -18,7 +16,7 @@ const weekMs = 7 * 24 * hourMs;
 
 /** Asks whether a role requires a second factor, and from when. */
 export function SecondFactorFields({ value, onChange, error }: SecondFactorFieldsProps): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useRolesTexts();
   const inAWeek = () => new Date(Math.floor((Date.now() + weekMs) / hourMs) * hourMs).toISOString();
   return (
     <Stack gap="sm">
@@ -29,15 +27,7 @@ export function SecondFactorFields({ value, onChange, error }: SecondFactorField
         description={texts.factorHint}
       />
       {value !== null && (
-        <TimeInput
-          label={texts.factorFrom}
-          value={value}
-          onChange={onChange}
-          required
-          withAsterisk={false}
-          error={error}
-          maw={260}
-        />
+        <TimeInput label={texts.factorFrom} value={value} onChange={onChange} required error={error} maw={260} />
       )}
     </Stack>
   );

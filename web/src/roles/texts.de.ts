@@ -1,4 +1,7 @@
+import { pluralIn } from '../texts/plural';
 import type { rolesTexts as en } from './texts.en';
+
+const plural = pluralIn('de');
 
 /** Texte der Seiten über Rollen. */
 export const rolesTexts: typeof en = {
@@ -64,10 +67,10 @@ export const rolesTexts: typeof en = {
     submit: (count) => (count === 0 ? 'Benutzer hinzufügen' : `${count} Benutzer hinzufügen`),
     added: (changed, chosen) =>
       changed === chosen
-        ? `${changed} Benutzer ${changed === 1 ? 'hat' : 'haben'} jetzt die Rolle.`
+        ? plural(changed, '# Benutzer hat jetzt die Rolle.', '# Benutzer haben jetzt die Rolle.')
         : `${changed} von ${chosen} Benutzern haben die Rolle erhalten. Die übrigen bleiben unverändert.`,
   },
-  holders: (count, one) => `${count} Benutzer ${one ? 'hat' : 'haben'} diese Rolle`,
+  holders: (count) => plural(count, '# Benutzer hat diese Rolle', '# Benutzer haben diese Rolle'),
   noHolders: 'Kein Benutzer hat diese Rolle',
   delete: 'Rolle löschen',
   deleteBlocked: (name) => `Die Rolle ${name} wird noch verwendet`,
@@ -78,11 +81,12 @@ export const rolesTexts: typeof en = {
   deleteUnknown:
     'Gelöschte Benutzer, die diese Rolle hatten, werden ohne sie wiederhergestellt. ' +
     'Das lässt sich nicht rückgängig machen.',
-  deleteInUse: (count, one) =>
-    one
-      ? `${count} Benutzer hat diese Rolle und würde ihre Berechtigungen verlieren. Entziehen Sie ihm zuerst die Rolle.`
-      : `${count} Benutzer haben diese Rolle und würden ihre Berechtigungen verlieren. ` +
-        'Entziehen Sie ihnen zuerst die Rolle.',
+  deleteInUse: (count) =>
+    plural(
+      count,
+      '# Benutzer hat diese Rolle und würde ihre Berechtigungen verlieren. Entziehen Sie ihm zuerst die Rolle.',
+      '# Benutzer haben diese Rolle und würden ihre Berechtigungen verlieren. Entziehen Sie ihnen zuerst die Rolle.',
+    ),
   deleteGranted: (roles) => `Benutzer mit diesen Rollen dürfen sie vergeben: ${roles}. Entfernen Sie sie dort zuerst.`,
   showHolders: 'Benutzer anzeigen',
 };

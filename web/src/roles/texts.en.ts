@@ -1,3 +1,7 @@
+import { pluralIn } from '../texts/plural';
+
+const plural = pluralIn('en');
+
 /** Texts of the pages about roles. */
 export const rolesTexts = {
   title: 'Roles',
@@ -51,25 +55,27 @@ export const rolesTexts = {
     addTo: (role: string) => `Grant the role ${role}`,
     search: 'Search users by name, e-mail or job title',
     found: (count: number, more: boolean) =>
-      `${count} ${count === 1 ? 'user' : 'users'} found${more ? '. Narrow the search to see others.' : ''}`,
+      plural(count, '# user found', '# users found') + (more ? '. Narrow the search to see others.' : ''),
     selectAll: (count: number) => `Select all ${count}`,
-    submit: (count: number) => (count === 0 ? 'Add users' : `Add ${count} ${count === 1 ? 'user' : 'users'}`),
+    submit: (count: number) => (count === 0 ? 'Add users' : plural(count, 'Add # user', 'Add # users')),
     added: (changed: number, chosen: number) =>
       changed === chosen
-        ? `${changed} ${changed === 1 ? 'user now has' : 'users now have'} the role.`
+        ? plural(changed, '# user now has the role.', '# users now have the role.')
         : `${changed} of ${chosen} users got the role. The others are unchanged.`,
   },
-  holders: (count: string, one: boolean) => `${count} ${one ? 'user has' : 'users have'} this role`,
+  holders: (count: number) => plural(count, '# user has this role', '# users have this role'),
   noHolders: 'No user has this role',
   delete: 'Delete role',
   deleteBlocked: (name: string) => `The role ${name} is still in use`,
   deleteTitle: (name: string) => `Delete the role ${name}?`,
   deleteText: 'No user has this role. Deleted users who had it are restored without it. This cannot be undone.',
   deleteUnknown: 'Deleted users who had this role are restored without it. This cannot be undone.',
-  deleteInUse: (count: string, one: boolean) =>
-    one
-      ? `${count} user has this role and would lose its permissions. Remove the role from the user first.`
-      : `${count} users have this role and would lose its permissions. Remove the role from them first.`,
+  deleteInUse: (count: number) =>
+    plural(
+      count,
+      '# user has this role and would lose its permissions. Remove the role from the user first.',
+      '# users have this role and would lose its permissions. Remove the role from them first.',
+    ),
   deleteGranted: (roles: string) => `Users with these roles may grant it: ${roles}. Remove it there first.`,
   showHolders: 'Show the users',
 };

@@ -2,6 +2,7 @@ import { Button, PasswordInput, Stack, Text } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { api, dataOf, type Schema } from '../api/client';
 import { Dialog } from '../components/dialog';
+import { Form } from '../components/form';
 import { ProblemAlert } from '../components/problem-alert';
 import { useProblemForm } from '../components/use-problem-form';
 import { askForPasskey } from '../login/passkeys';
@@ -72,26 +73,18 @@ function PasswordProof({ isSending, onPassword }: PasswordProofProps): ReactNode
   const texts = useShellTexts().fresh;
   const [password, setPassword] = useState('');
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        onPassword(password);
-      }}
-    >
-      <Stack gap="md">
-        <PasswordInput
-          label={texts.password}
-          value={password}
-          onChange={(event) => setPassword(event.currentTarget.value)}
-          autoComplete="current-password"
-          required
-          withAsterisk={false}
-          data-autofocus
-        />
-        <Button type="submit" loading={isSending}>
-          {texts.submit}
-        </Button>
-      </Stack>
-    </form>
+    <Form onSubmit={() => onPassword(password)}>
+      <PasswordInput
+        label={texts.password}
+        value={password}
+        onChange={(event) => setPassword(event.currentTarget.value)}
+        autoComplete="current-password"
+        required
+        data-autofocus
+      />
+      <Button type="submit" loading={isSending}>
+        {texts.submit}
+      </Button>
+    </Form>
   );
 }

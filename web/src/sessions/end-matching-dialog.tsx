@@ -6,10 +6,8 @@ import { ConfirmForm } from '../components/confirm-dialog';
 import { Dialog } from '../components/dialog';
 import { ProblemAlert } from '../components/problem-alert';
 import { useMe } from '../session/use-me';
-import { useLanguage, useTexts } from '../texts/language';
 import { endableCountQuery, endSessions, type SessionFilter } from './data';
-import { sessionsTexts as de } from './texts.de';
-import { sessionsTexts as en } from './texts.en';
+import { useSessionsTexts } from './use-sessions-texts';
 
 interface EndMatchingDialogProps {
   opened: boolean;
@@ -22,7 +20,7 @@ interface EndMatchingDialogProps {
 
 /** Counts the live sessions that match a filter, and ends them after the user typed the number. */
 export function EndMatchingDialog({ opened, onClose, ...rest }: EndMatchingDialogProps): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useSessionsTexts();
   return (
     <Dialog opened={opened} onClose={onClose} title={texts.endMatchingTitle}>
       <EndMatchingForm {...rest} onClose={onClose} />
@@ -31,8 +29,7 @@ export function EndMatchingDialog({ opened, onClose, ...rest }: EndMatchingDialo
 }
 
 function EndMatchingForm({ filter, conditions, onClose }: Omit<EndMatchingDialogProps, 'opened'>): ReactNode {
-  const texts = useTexts({ en, de });
-  const language = useLanguage();
+  const texts = useSessionsTexts();
   const { user } = useMe();
   const { data: count, error } = useQuery(endableCountQuery(filter, user.user_id));
   if (error !== null) return <ProblemAlert error={error} />;
@@ -44,14 +41,12 @@ function EndMatchingForm({ filter, conditions, onClose }: Omit<EndMatchingDialog
       </>
     );
   if (count === 0) return <Text>{texts.noneMatches}</Text>;
-  const shown = count.toLocaleString(language);
   const end = async () => {
-    const ended = await endSessions({ ...filter, active: true });
-    notifications.show({ message: texts.endedMany(ended.toLocaleString(language), ended === 1) });
+    notifications.show({ message: texts.endedMany(await endSessions({ ...filter, active: true })) });
   };
   return (
     <ConfirmForm
-      confirmLabel={texts.endMatchingConfirm(shown, count === 1)}
+      confirmLabel={texts.endMatchingConfirm(count)}
       isDestructive
       typedConfirmation={String(count)}
       onConfirm={end}
@@ -62,7 +57,7 @@ function EndMatchingForm({ filter, conditions, onClose }: Omit<EndMatchingDialog
           <Text fw={500}>{texts.endMatchingUnfiltered}</Text>
         ) : (
           <>
-            <Text fw={500}>{texts.endMatchingText(shown, count === 1)}</Text>
+            <Text fw={500}>{texts.endMatchingText(count)}</Text>
             <Group gap={6} component="ul" p={0} m={0} aria-label={texts.endMatchingFilter}>
               {conditions.map((condition) => (
                 <Pill key={condition} component="li" size="md" title={condition}>

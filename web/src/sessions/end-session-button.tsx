@@ -3,11 +3,9 @@ import { notifications } from '@mantine/notifications';
 import { type ReactNode, useState } from 'react';
 import { ConfirmDialog } from '../components/confirm-dialog';
 import { useMe } from '../session/use-me';
-import { useTexts } from '../texts/language';
 import { endSession } from './data';
 import { type Session, useDeviceName } from './session-columns';
-import { sessionsTexts as de } from './texts.de';
-import { sessionsTexts as en } from './texts.en';
+import { useSessionsTexts } from './use-sessions-texts';
 
 /**
  * Returns the button for a row of a list, and the dialog that the buttons open. Render the dialog
@@ -26,7 +24,7 @@ export function useEndSession(): { button: (session: Session) => ReactNode; dial
  * sessions, and, without `session:revoke`, for sessions of other users.
  */
 function EndSessionButton({ session, onClick }: { session: Session; onClick: () => void }): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useSessionsTexts();
   const { user, can } = useMe();
   const device = useDeviceName()(session);
   const { user_id, name, active, current } = session;
@@ -39,7 +37,7 @@ function EndSessionButton({ session, onClick }: { session: Session; onClick: () 
 }
 
 function EndSessionDialog({ session, onClose }: { session: Session; onClose: () => void }): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useSessionsTexts();
   const { user } = useMe();
   const device = useDeviceName()(session);
   const { session_id, user_id, name } = session;

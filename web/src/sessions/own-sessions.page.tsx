@@ -8,20 +8,17 @@ import { DataTable } from '../components/lists/data-table';
 import { useListParams } from '../components/lists/use-list-params';
 import { PageHeader } from '../components/page';
 import { useMe } from '../session/use-me';
-import { useLanguage, useTexts } from '../texts/language';
 import { endSessions, type SessionFilter, sessionsQuery } from './data';
 import { useEndSession } from './end-session-button';
 import { PartSwitch } from './part-switch';
 import { useSessionColumns } from './session-columns';
-import { sessionsTexts as de } from './texts.de';
-import { sessionsTexts as en } from './texts.en';
+import { useSessionsTexts } from './use-sessions-texts';
 
 const noFilters = {};
 
 /** Lists the live sessions of the user. Ends one of them, or all except the current session. */
 export function OwnSessionsPage(): ReactNode {
-  const texts = useTexts({ en, de });
-  const language = useLanguage();
+  const texts = useSessionsTexts();
   const { user, can } = useMe();
   const [isOpen, dialog] = useDisclosure();
   const endSession = useEndSession();
@@ -29,8 +26,7 @@ export function OwnSessionsPage(): ReactNode {
   const list = useQuery(sessionsQuery({ ...params.query, user_id: user.user_id, active: true }));
   const { device, ip, login, seen } = useSessionColumns(false);
   const endOthers = async () => {
-    const ended = await endSessions();
-    notifications.show({ message: texts.endedMany(ended.toLocaleString(language), ended === 1) });
+    notifications.show({ message: texts.endedMany(await endSessions()) });
   };
   const hasOthers = list.data?.items.some(({ current }) => !current) ?? false;
   return (

@@ -1,13 +1,11 @@
 import { SegmentedControl } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useNavigate } from 'react-router';
-import { useTexts } from '../texts/language';
-import { sessionsTexts as de } from './texts.de';
-import { sessionsTexts as en } from './texts.en';
+import { useSessionsTexts } from './use-sessions-texts';
 
 /** Switches between the sessions of all users and the user's own sessions. */
 export function PartSwitch({ part }: { part: 'all' | 'own' }): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useSessionsTexts();
   const navigate = useNavigate();
   return (
     <SegmentedControl

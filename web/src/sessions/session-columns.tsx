@@ -14,10 +14,8 @@ import { CutText } from '../components/lists/cut-text';
 import type { Column } from '../components/lists/stacked-rows';
 import { TimeText } from '../components/time-text';
 import { useMe } from '../session/use-me';
-import { useTexts } from '../texts/language';
 import classes from './sessions.module.css';
-import { sessionsTexts as de } from './texts.de';
-import { sessionsTexts as en } from './texts.en';
+import { useSessionsTexts } from './use-sessions-texts';
 
 /** A session of the API. */
 export type Session = Schema<'SessionResponse'>;
@@ -32,7 +30,7 @@ const icons = {
 
 /** Returns a function that names the device of a session, such as "Chrome 130 on macOS". */
 export function useDeviceName(): (session: Session) => string {
-  const texts = useTexts({ en, de });
+  const texts = useSessionsTexts();
   return ({ browser, os, user_agent }) =>
     browser !== null && os !== null ? texts.on(browser, os) : (browser ?? os ?? user_agent ?? texts.unknownDevice);
 }
@@ -41,7 +39,7 @@ export function useDeviceName(): (session: Session) => string {
 export function useSessionColumns(
   withUser: boolean,
 ): Record<'user' | 'device' | 'ip' | 'login' | 'seen' | 'state', Column<Session>> {
-  const texts = useTexts({ en, de });
+  const texts = useSessionsTexts();
   const deviceOf = useDeviceName();
   const { can } = useMe();
   const { fields } = texts;
@@ -140,7 +138,7 @@ function EventsLink({ session_id, children }: { session_id: string; children: st
 function CurrentBadge(): ReactNode {
   return (
     <Badge variant="light" size="sm">
-      {useTexts({ en, de }).thisSession}
+      {useSessionsTexts().thisSession}
     </Badge>
   );
 }

@@ -10,7 +10,6 @@ import { DataTable } from '../components/lists/data-table';
 import { useListParams } from '../components/lists/use-list-params';
 import { PageHeader } from '../components/page';
 import { useMe } from '../session/use-me';
-import { useTexts } from '../texts/language';
 import { useUserNames } from '../users/use-user-names';
 import { UserPicker } from '../users/user-picker';
 import { type SessionFilter, sessionsQuery } from './data';
@@ -18,8 +17,7 @@ import { EndMatchingDialog } from './end-matching-dialog';
 import { useEndSession } from './end-session-button';
 import { PartSwitch } from './part-switch';
 import { useSessionColumns } from './session-columns';
-import { sessionsTexts as de } from './texts.de';
-import { sessionsTexts as en } from './texts.en';
+import { useSessionsTexts } from './use-sessions-texts';
 
 // The switch above the list chooses between live and ended sessions.
 const fields: FilterFields = Object.fromEntries(
@@ -32,7 +30,7 @@ const states = ['live', 'ended', 'all'] as const;
 
 /** Lists the sessions of all users: who is logged in, from where, on which device. */
 export function SessionsPage(): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useSessionsTexts();
   const { can } = useMe();
   const [isOpen, dialog] = useDisclosure();
   const endSession = useEndSession();

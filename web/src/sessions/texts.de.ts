@@ -1,4 +1,7 @@
+import { pluralIn } from '../texts/plural';
 import type { sessionsTexts as en } from './texts.en';
+
+const plural = pluralIn('de');
 
 /** Texte der Seiten über Sitzungen. */
 export const sessionsTexts: typeof en = {
@@ -59,9 +62,9 @@ export const sessionsTexts: typeof en = {
   endMatching: 'Alle Treffer beenden …',
   endMatchingTitle: 'Alle passenden Sitzungen beenden?',
   counting: 'Die Sitzungen werden gezählt',
-  endMatchingText: (count, one) =>
-    `${count} aktive ${one ? 'Sitzung passt' : 'Sitzungen passen'} zum Filter. ` +
-    'Die Benutzer werden sofort abgemeldet und müssen sich neu anmelden.',
+  endMatchingText: (count) =>
+    plural(count, '# aktive Sitzung passt', '# aktive Sitzungen passen') +
+    ' zum Filter. Die Benutzer werden sofort abgemeldet und müssen sich neu anmelden.',
   endMatchingFilter: 'Filter',
   endMatchingUnfiltered:
     'Es ist kein Filter gesetzt: Damit beenden Sie alle Sitzungen, die Sie sehen dürfen, außer dieser.',
@@ -69,8 +72,8 @@ export const sessionsTexts: typeof en = {
     'Ihre aktuelle Sitzung bleibt bestehen. Sitzungen von Benutzern, deren Rollen Sie nicht vergeben dürfen, werden ' +
     'übersprungen.',
   noneMatches: 'Keine andere aktive Sitzung passt zum Filter. Es gibt nichts zu beenden.',
-  endMatchingConfirm: (count, one) => `${count} ${one ? 'Sitzung' : 'Sitzungen'} beenden`,
-  endedMany: (count, one) => (one ? `${count} Sitzung wurde beendet.` : `${count} Sitzungen wurden beendet.`),
+  endMatchingConfirm: (count) => plural(count, '# Sitzung beenden', '# Sitzungen beenden'),
+  endedMany: (count) => plural(count, '# Sitzung wurde beendet.', '# Sitzungen wurden beendet.'),
   endOthers: 'Alle anderen Sitzungen beenden',
   endOthersTitle: 'Alle anderen Sitzungen beenden?',
   endOthersText: 'Sie werden überall außer hier abgemeldet.',

@@ -1,3 +1,7 @@
+import { pluralIn } from '../texts/plural';
+
+const plural = pluralIn('en');
+
 /** Texts of the pages about sessions. */
 export const sessionsTexts = {
   title: 'Sessions',
@@ -57,15 +61,15 @@ export const sessionsTexts = {
   endMatching: 'End all that match…',
   endMatchingTitle: 'End all sessions that match?',
   counting: 'Counting the sessions',
-  endMatchingText: (count: string, one: boolean) =>
-    `${count} live ${one ? 'session matches' : 'sessions match'} the filter. ` +
-    'The users are logged out at once and must log in again.',
+  endMatchingText: (count: number) =>
+    plural(count, '# live session matches', '# live sessions match') +
+    ' the filter. The users are logged out at once and must log in again.',
   endMatchingFilter: 'Filter',
   endMatchingUnfiltered: 'No filter is set: this ends every session that you may see, except this one.',
   ownStays: 'Your current session stays live. Sessions of users whose roles you may not grant are skipped.',
   noneMatches: 'No other live session matches the filter. There is nothing to end.',
-  endMatchingConfirm: (count: string, one: boolean) => `End ${count} ${one ? 'session' : 'sessions'}`,
-  endedMany: (count: string, one: boolean) => (one ? `${count} session was ended.` : `${count} sessions were ended.`),
+  endMatchingConfirm: (count: number) => plural(count, 'End # session', 'End # sessions'),
+  endedMany: (count: number) => plural(count, '# session was ended.', '# sessions were ended.'),
   endOthers: 'End all other sessions',
   endOthersTitle: 'End all other sessions?',
   endOthersText: 'You are logged out everywhere except here.',

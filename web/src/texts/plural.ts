@@ -1,6 +1,6 @@
 import type { Language } from './language';
 
-/** Returns one of two texts for a number. The formatted number replaces `#`. */
+/** Returns one of two texts for a number. The formatted number replaces each `#`. */
 export type Plural = (count: number, one: string, other: string) => string;
 
 /**
@@ -10,5 +10,5 @@ export type Plural = (count: number, one: string, other: string) => string;
 export function pluralIn(language: Language): Plural {
   const rules = new Intl.PluralRules(language);
   const number = new Intl.NumberFormat(language);
-  return (count, one, other) => (rules.select(count) === 'one' ? one : other).replace('#', number.format(count));
+  return (count, one, other) => (rules.select(count) === 'one' ? one : other).replaceAll('#', number.format(count));
 }

@@ -1,12 +1,10 @@
 import { NativeSelect, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { useLanguage, useTexts } from '../texts/language';
+import { useLanguage } from '../texts/language';
 import { importColumns } from '../users/fields';
-import { usersTexts as usersDe } from '../users/texts.de';
-import { usersTexts as usersEn } from '../users/texts.en';
+import { useUsersTexts } from '../users/use-users-texts';
 import { columnOf, type Encoding, encodings, fixedColumns, labelIn, type TableForm } from './table-file';
-import { transferTexts as de } from './texts.de';
-import { transferTexts as en } from './texts.en';
+import { useTransferTexts } from './use-transfer-texts';
 
 interface ColumnMappingProps {
   table: TableForm;
@@ -20,8 +18,8 @@ interface ColumnMappingProps {
  * that the file does not have.
  */
 export function ColumnMapping({ table, onChange, onEncoding }: ColumnMappingProps): ReactNode {
-  const texts = useTexts({ en, de }).import.table;
-  const { userType } = useTexts({ en: usersEn, de: usersDe });
+  const texts = useTransferTexts().import.table;
+  const { userType } = useUsersTexts();
   const language = useLanguage();
   const { encoding, titles, columns, fixed } = table;
   const free = importColumns.filter((column) => !columns.includes(column));

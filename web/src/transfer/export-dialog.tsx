@@ -5,15 +5,16 @@ import { api, dataOf, type QueryOf, type Schema } from '../api/client';
 import { exportUsersFilters } from '../api/filters';
 import { Dialog, DialogButtons } from '../components/dialog';
 import { attributePrefix } from '../components/filter/conditions';
+import { Form } from '../components/form';
 import { ProblemAlert } from '../components/problem-alert';
 import { useProblemForm } from '../components/use-problem-form';
 import { useMe } from '../session/use-me';
-import { useLanguage, useTexts } from '../texts/language';
+import { useLanguage } from '../texts/language';
+import { usersQuery } from '../users/data';
 import { fieldsWith } from '../users/fields';
 import { downloadFrom } from './download';
 import { labelIn } from './table-file';
-import { transferTexts as de } from './texts.de';
-import { transferTexts as en } from './texts.en';
+import { useTransferTexts } from './use-transfer-texts';
 
 type Format = 'csv' | 'ndjson';
 type Query = QueryOf<'createExportLink'>;
@@ -32,7 +33,7 @@ interface ExportDialogProps {
 
 /** Asks for the format of an export, and starts the download. */
 export function ExportDialog({ opened, onClose, values }: ExportDialogProps): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useTransferTexts();
   return (
     <Dialog opened={opened} onClose={onClose} title={texts.export.title}>
       <ExportForm filter={filterOf(values)} showsDeleted={values['deleted'] === 'true'} onClose={onClose} />
@@ -48,7 +49,7 @@ interface ExportFormProps {
 }
 
 function ExportForm({ filter, showsDeleted, onClose }: ExportFormProps): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useTransferTexts();
   const { can } = useMe();
   const form = useProblemForm();
   const [format, setFormat] = useState<Format>('csv');
@@ -74,79 +75,64 @@ function ExportForm({ filter, showsDeleted, onClose }: ExportFormProps): ReactNo
     if (isStarted) onClose();
   };
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        void start();
-      }}
-    >
-      <Stack gap="md">
-        <ExportedUsers filter={filter} />
-        {showsDeleted && <Text size="sm">{texts.export.withoutDeleted}</Text>}
-        <Radio.Group
-          label={texts.export.format}
-          value={format}
-          onChange={(chosen) => setFormat(chosen === 'ndjson' ? chosen : 'csv')}
-        >
-          <Stack gap="xs" mt="xs">
-            <Radio value="csv" label={texts.export.csv} description={texts.export.csvHint} data-autofocus />
-            <Radio value="ndjson" label={texts.export.ndjson} description={texts.export.ndjsonHint} />
-          </Stack>
-        </Radio.Group>
-        {format === 'csv' && (
-          <>
-            <NativeSelect
-              label={texts.export.delimiter}
-              value={delimiter}
-              onChange={(event) => setDelimiter(event.currentTarget.value as Delimiter)}
-              data={delimiters.map((one) => ({ value: one, label: texts.export.delimiters[one] }))}
-            />
-            <Checkbox
-              label={texts.export.bom}
-              checked={bom}
-              onChange={(event) => setBom(event.currentTarget.checked)}
-            />
-          </>
-        )}
-        <MultiSelect
-          label={texts.export.columns}
-          placeholder={columns.length === 0 ? texts.export.allColumns : undefined}
-          data={exportColumns.map((column) => ({ value: column, label: labelIn(language, column) }))}
-          value={columns}
-          onChange={setColumns}
-          searchable
-          clearable
-          clearButtonProps={{ 'aria-label': texts.export.clearColumns }}
-        />
-        {format === 'ndjson' && can('user:purge') && (
-          <Checkbox
-            label={texts.export.hashes}
-            description={texts.export.hashesHint}
-            checked={withHashes}
-            onChange={(event) => setWithHashes(event.currentTarget.checked)}
+    <Form onSubmit={start}>
+      <ExportedUsers filter={filter} />
+      {showsDeleted && <Text size="sm">{texts.export.withoutDeleted}</Text>}
+      <Radio.Group
+        label={texts.export.format}
+        value={format}
+        onChange={(chosen) => setFormat(chosen === 'ndjson' ? chosen : 'csv')}
+      >
+        <Stack gap="xs" mt="xs">
+          <Radio value="csv" label={texts.export.csv} description={texts.export.csvHint} data-autofocus />
+          <Radio value="ndjson" label={texts.export.ndjson} description={texts.export.ndjsonHint} />
+        </Stack>
+      </Radio.Group>
+      {format === 'csv' && (
+        <>
+          <NativeSelect
+            label={texts.export.delimiter}
+            value={delimiter}
+            onChange={(event) => setDelimiter(event.currentTarget.value as Delimiter)}
+            data={delimiters.map((one) => ({ value: one, label: texts.export.delimiters[one] }))}
           />
-        )}
-        <ProblemAlert error={form.problem} />
-        <DialogButtons onCancel={onClose} isSending={form.isSending}>
-          {texts.export.submit}
-        </DialogButtons>
-      </Stack>
-    </form>
+          <Checkbox label={texts.export.bom} checked={bom} onChange={(event) => setBom(event.currentTarget.checked)} />
+        </>
+      )}
+      <MultiSelect
+        label={texts.export.columns}
+        placeholder={columns.length === 0 ? texts.export.allColumns : undefined}
+        data={exportColumns.map((column) => ({ value: column, label: labelIn(language, column) }))}
+        value={columns}
+        onChange={setColumns}
+        searchable
+        clearable
+        clearButtonProps={{ 'aria-label': texts.export.clearColumns }}
+      />
+      {format === 'ndjson' && can('user:purge') && (
+        <Checkbox
+          label={texts.export.hashes}
+          description={texts.export.hashesHint}
+          checked={withHashes}
+          onChange={(event) => setWithHashes(event.currentTarget.checked)}
+        />
+      )}
+      <ProblemAlert error={form.problem} />
+      <DialogButtons onCancel={onClose} isSending={form.isSending}>
+        {texts.export.submit}
+      </DialogButtons>
+    </Form>
   );
 }
 
 /** Shows how many users the file will contain. */
 function ExportedUsers({ filter }: { filter: Query }): ReactNode {
-  const texts = useTexts({ en, de });
-  const language = useLanguage();
-  const { data } = useQuery({
-    queryKey: ['users', 'count', filter],
-    queryFn: ({ signal }) => dataOf(api.GET('/user/list', { params: { query: { ...filter, per_page: 1 } }, signal })),
-  });
+  const texts = useTransferTexts();
+  const { data } = useQuery(usersQuery({ ...filter, per_page: 1 }));
   if (data === undefined) return <Skeleton height={20} width={220} />;
   const { value, relation } = data.total ?? { value: 0, relation: 'approx' };
   const isFiltered = Object.keys(filter).length > 0;
-  return <Text size="sm">{texts.export.users(value.toLocaleString(language), relation === 'eq', isFiltered)}</Text>;
+  return <Text size="sm">{texts.export.users(value, relation === 'eq', isFiltered)}</Text>;
 }
 
 /** Returns the filter of the list, without parameters that an export does not support. */

@@ -3,14 +3,13 @@ import { IconFileSpreadsheet } from '@tabler/icons-react';
 import { clsx } from 'clsx';
 import { type DragEvent, type ReactNode, useState } from 'react';
 import { sizeText } from '../components/size-text';
-import { useLanguage, useTexts } from '../texts/language';
+import { useLanguage } from '../texts/language';
 import { importColumns } from '../users/fields';
 import { formatOf } from './bad-rows';
 import { saveFile } from './download';
 import classes from './file-drop.module.css';
 import { labelIn, templateIn } from './table-file';
-import { transferTexts as de } from './texts.de';
-import { transferTexts as en } from './texts.en';
+import { useTransferTexts } from './use-transfer-texts';
 
 interface FileDropProps {
   file: File | null;
@@ -19,7 +18,7 @@ interface FileDropProps {
 
 /** Asks for a file by drag and drop or with a file dialog. */
 export function FileDrop({ file, onChange }: FileDropProps): ReactNode {
-  const texts = useTexts({ en, de }).import;
+  const texts = useTransferTexts().import;
   const language = useLanguage();
   const [isOver, setIsOver] = useState(false);
   const [fault, setFault] = useState<'wrongType' | 'empty' | null>(null);

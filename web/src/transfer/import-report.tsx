@@ -6,13 +6,12 @@ import { ProblemAlert } from '../components/problem-alert';
 import { durationText } from '../components/time-text';
 import { useProblemForm } from '../components/use-problem-form';
 import { RowErrors, useReasonTexts } from '../operations/row-errors';
-import { useLanguage, useTexts } from '../texts/language';
+import { useLanguage } from '../texts/language';
 import { type BadRow, badRowsOf } from './bad-rows';
+import type { ImportPreview } from './data';
 import { saveFile } from './download';
 import classes from './import-report.module.css';
-import type { ImportPreview } from './import-requests';
-import { transferTexts as de } from './texts.de';
-import { transferTexts as en } from './texts.en';
+import { useTransferTexts } from './use-transfer-texts';
 
 interface ImportReportProps {
   file: File;
@@ -28,12 +27,11 @@ const wrapping = { root: classes.button, label: classes.label };
 
 /** Shows the result of a check: what an import would create, and which rows have errors. */
 export function ImportReport({ file, preview, cells, onImport }: ImportReportProps): ReactNode {
-  const texts = useTexts({ en, de }).import;
+  const texts = useTransferTexts().import;
   const language = useLanguage();
   const form = useProblemForm();
   const { fieldReasonOf } = useReasonTexts();
   const { matched, would_create, unchanged, skipped_count, mails, mails_seconds } = preview;
-  const number = (value: number) => value.toLocaleString(language);
   const badRows = preview.skipped.map(({ line = 0, errors = [] }): BadRow => ({ line, errors }));
   // The result of a check lists the first 100 rows with errors.
   const listsAll = badRows.length === skipped_count;
@@ -46,8 +44,8 @@ export function ImportReport({ file, preview, cells, onImport }: ImportReportPro
   const advice = () => {
     if (matched === 0) return texts.noRows;
     if (would_create === 0) return skipped_count === 0 ? texts.nothingNew : texts.noneGood;
-    if (skipped_count === 0) return texts.allGood(number(would_create));
-    return (listsAll ? texts.someBad : texts.manyBad)(number(skipped_count));
+    if (skipped_count === 0) return texts.allGood(would_create);
+    return (listsAll ? texts.someBad : texts.manyBad)(skipped_count);
   };
   const download = () =>
     form.submit(async () => saveFile(await badRowsOf(file, badRows, fieldReasonOf), correctionName(file.name)));
@@ -58,9 +56,7 @@ export function ImportReport({ file, preview, cells, onImport }: ImportReportPro
         <Text size="sm" role="status">
           {advice()}
         </Text>
-        {mails > 0 && (
-          <Text size="sm">{texts.inviteQuestion(number(mails), durationText(mails_seconds, language))}</Text>
-        )}
+        {mails > 0 && <Text size="sm">{texts.inviteQuestion(mails, durationText(mails_seconds, language))}</Text>}
         <ProblemAlert error={form.problem} />
         <Group gap="xs">
           {would_create > 0 && mails > 0 && (
@@ -69,7 +65,7 @@ export function ImportReport({ file, preview, cells, onImport }: ImportReportPro
               loading={form.isSending}
               onClick={() => void form.submit(() => onImport(true))}
             >
-              {texts.submitInvite(number(would_create), number(mails))}
+              {texts.submitInvite(would_create, mails)}
             </Button>
           )}
           {would_create > 0 && (
@@ -79,12 +75,12 @@ export function ImportReport({ file, preview, cells, onImport }: ImportReportPro
               loading={form.isSending}
               onClick={() => void form.submit(() => onImport(false))}
             >
-              {(mails > 0 ? texts.submitSilent : texts.submit)(number(would_create))}
+              {(mails > 0 ? texts.submitSilent : texts.submit)(would_create)}
             </Button>
           )}
           {badRows.length > 0 && listsAll && (
             <Button classNames={wrapping} variant="default" onClick={() => void download()}>
-              {texts.download(number(badRows.length))}
+              {texts.download(badRows.length)}
             </Button>
           )}
         </Group>
@@ -105,7 +101,7 @@ interface BadRowsProps extends Pick<ImportReportProps, 'cells'> {
 }
 
 function BadRows({ rows, cells, total }: BadRowsProps): ReactNode {
-  const texts = useTexts({ en, de }).import;
+  const texts = useTransferTexts().import;
   const language = useLanguage();
   const [shown, setShown] = useState(rowsShownAtOnce);
   const visible = rows.slice(0, shown);

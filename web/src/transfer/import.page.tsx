@@ -7,15 +7,13 @@ import { ProblemAlert } from '../components/problem-alert';
 import { newIdempotencyKey } from '../components/use-idempotency-key';
 import { useProblemForm } from '../components/use-problem-form';
 import { useMe } from '../session/use-me';
-import { useTexts } from '../texts/language';
 import { formatOf } from './bad-rows';
 import { ColumnMapping } from './column-mapping';
+import { checkFile, importFile, type ImportOptions, type ImportPreview } from './data';
 import { FileDrop } from './file-drop';
 import { ImportReport } from './import-report';
-import { checkFile, importFile, type ImportOptions, type ImportPreview } from './import-requests';
 import { cellsAt, type Encoding, encodingOf, type TableForm, tableFormOf, toImportFile } from './table-file';
-import { transferTexts as de } from './texts.de';
-import { transferTexts as en } from './texts.en';
+import { useTransferTexts } from './use-transfer-texts';
 
 /** The result of a check. */
 interface Checked {
@@ -30,7 +28,7 @@ interface Checked {
 
 /** Imports users from a file: select, check, import. */
 export function ImportPage(): ReactNode {
-  const texts = useTexts({ en, de }).import;
+  const texts = useTransferTexts().import;
   const { can } = useMe();
   const navigate = useNavigate();
   const form = useProblemForm();

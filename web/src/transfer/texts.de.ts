@@ -1,6 +1,9 @@
+import { pluralIn } from '../texts/plural';
 import type { transferTexts as en } from './texts.en';
 
-const rows = (count: string) => (count === '1' ? '1 Zeile' : `${count} Zeilen`);
+const plural = pluralIn('de');
+const users = (count: number) => plural(count, '# Benutzer', '# Benutzer');
+const rows = (count: number) => plural(count, '# Zeile', '# Zeilen');
 
 /** Texte von Import und Export der Benutzer. */
 export const transferTexts: typeof en = {
@@ -9,7 +12,7 @@ export const transferTexts: typeof en = {
     menu: 'Benutzer exportieren …',
     title: 'Benutzer exportieren',
     users: (count, isExact, isFiltered) =>
-      `Die Datei wird ${isExact ? '' : 'etwa '}${count} Benutzer enthalten` +
+      `Die Datei wird ${isExact ? '' : 'etwa '}${users(count)} enthalten` +
       (isFiltered ? ', die zum Filter der Liste passen.' : ': alle, die Sie sehen dürfen.'),
     format: 'Format',
     csv: 'CSV',
@@ -70,11 +73,9 @@ export const transferTexts: typeof en = {
     unchanged: 'Bereits vorhanden',
     bad: 'Mit Fehlern',
     allGood: (count) =>
-      count === '1'
-        ? 'Alle Zeilen sind in Ordnung. 1 Benutzer wird angelegt.'
-        : `Alle Zeilen sind in Ordnung. ${count} Benutzer werden angelegt.`,
+      `Alle Zeilen sind in Ordnung. ${plural(count, '# Benutzer wird', '# Benutzer werden')} angelegt.`,
     someBad: (count) =>
-      `${rows(count)} ${count === '1' ? 'hat Fehler und wird' : 'haben Fehler und werden'} übersprungen. ` +
+      plural(count, '# Zeile hat Fehler und wird übersprungen. ', '# Zeilen haben Fehler und werden übersprungen. ') +
       'Laden Sie diese Zeilen herunter, korrigieren Sie sie, und importieren Sie sie als zweite Datei. ' +
       'Oder korrigieren Sie die Datei, und prüfen Sie sie noch einmal.',
     manyBad: (count) =>
@@ -85,16 +86,18 @@ export const transferTexts: typeof en = {
     noRows: 'Die Datei enthält außer der Kopfzeile keine Zeilen.',
     nothingNew: 'Alle Benutzer dieser Datei sind bereits vorhanden.',
     download: (count) => `${rows(count)} zur Korrektur herunterladen`,
-    submit: (count) => `${count} Benutzer importieren`,
+    submit: (count) => `${users(count)} importieren`,
     inviteQuestion: (mails, duration) =>
-      mails === '1'
-        ? 'Ein neuer Benutzer hat kein Passwort. Möchten Sie ihm jetzt eine Einladung senden? Sie können das auch ' +
-          'später tun.'
-        : `${mails} neue Benutzer haben kein Passwort. Möchten Sie jetzt ${mails} Einladungen senden? Das dauert ` +
-          `etwa ${duration}. Sie können das auch später tun.`,
+      plural(
+        mails,
+        'Ein neuer Benutzer hat kein Passwort. Möchten Sie ihm jetzt eine Einladung senden? ' +
+          'Sie können das auch später tun.',
+        `# neue Benutzer haben kein Passwort. Möchten Sie jetzt # Einladungen senden? Das dauert etwa ${duration}. ` +
+          'Sie können das auch später tun.',
+      ),
     submitInvite: (count, mails) =>
-      `${count} Benutzer importieren und ${mails === '1' ? '1 Einladung' : `${mails} Einladungen`} senden`,
-    submitSilent: (count) => `${count} Benutzer ohne Einladung importieren`,
+      `${users(count)} importieren und ${plural(mails, '# Einladung', '# Einladungen')} senden`,
+    submitSilent: (count) => `${users(count)} ohne Einladung importieren`,
     errors: 'Zeilen mit Fehlern',
     onlyFirst: (shown, total) => `Die ersten ${shown} von ${total} Zeilen mit Fehlern`,
     showMore: 'Mehr anzeigen',

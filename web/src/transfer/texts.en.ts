@@ -1,5 +1,8 @@
-const users = (count: string) => (count === '1' ? '1 user' : `${count} users`);
-const rows = (count: string) => (count === '1' ? '1 row' : `${count} rows`);
+import { pluralIn } from '../texts/plural';
+
+const plural = pluralIn('en');
+const users = (count: number) => plural(count, '# user', '# users');
+const rows = (count: number) => plural(count, '# row', '# rows');
 
 /** Texts of the import and the export of users. */
 export const transferTexts = {
@@ -7,7 +10,7 @@ export const transferTexts = {
   export: {
     menu: 'Export users…',
     title: 'Export users',
-    users: (count: string, isExact: boolean, isFiltered: boolean) =>
+    users: (count: number, isExact: boolean, isFiltered: boolean) =>
       `The file will contain ${isExact ? '' : 'about '}${users(count)}` +
       (isFiltered ? ' that match the filter of the list.' : ': all that you may see.'),
     format: 'Format',
@@ -66,26 +69,28 @@ export const transferTexts = {
     wouldCreate: 'Will be created',
     unchanged: 'Already exist',
     bad: 'With errors',
-    allGood: (count: string) => `All rows are fine. ${users(count)} will be created.`,
-    someBad: (count: string) =>
-      `${rows(count)} ${count === '1' ? 'has' : 'have'} errors and will be skipped. Download the rows, ` +
+    allGood: (count: number) => `All rows are fine. ${users(count)} will be created.`,
+    someBad: (count: number) =>
+      `${plural(count, '# row has', '# rows have')} errors and will be skipped. Download the rows, ` +
       'correct them, and import them as a second file. Or correct the file and check it again.',
-    manyBad: (count: string) =>
+    manyBad: (count: number) =>
       `${rows(count)} have errors and will be skipped. Correct the file and check it again. ` +
       'Or import it: the operation then offers all skipped rows for correction.',
     noneGood: 'No user can be created from this file. Correct it, and check it again.',
     noRows: 'The file has no rows below its header.',
     nothingNew: 'All users in this file already exist.',
-    download: (count: string) => `Download ${rows(count)} for correction`,
-    submit: (count: string) => `Import ${users(count)}`,
-    inviteQuestion: (mails: string, duration: string) =>
-      mails === '1'
-        ? 'One new user has no password. Do you want to send an invitation now? You can also do so later.'
-        : `${mails} new users have no password. Do you want to send ${mails} invitations now, which takes about ` +
-          `${duration}? You can also do so later.`,
-    submitInvite: (count: string, mails: string) =>
-      `Import ${users(count)} and send ${mails === '1' ? '1 invitation' : `${mails} invitations`}`,
-    submitSilent: (count: string) => `Import ${users(count)} without invitations`,
+    download: (count: number) => `Download ${rows(count)} for correction`,
+    submit: (count: number) => `Import ${users(count)}`,
+    inviteQuestion: (mails: number, duration: string) =>
+      plural(
+        mails,
+        'One new user has no password. Do you want to send an invitation now? You can also do so later.',
+        `# new users have no password. Do you want to send # invitations now, which takes about ${duration}? ` +
+          'You can also do so later.',
+      ),
+    submitInvite: (count: number, mails: number) =>
+      `Import ${users(count)} and send ${plural(mails, '# invitation', '# invitations')}`,
+    submitSilent: (count: number) => `Import ${users(count)} without invitations`,
     errors: 'Rows with errors',
     onlyFirst: (shown: string, total: string) => `The first ${shown} of ${total} rows with errors`,
     showMore: 'Show more',

@@ -5,17 +5,15 @@ import { type ReactNode, useRef } from 'react';
 import { Link } from 'react-router';
 import { useIsPhone } from '../components/use-is-phone';
 import { useMe } from '../session/use-me';
-import { useTexts } from '../texts/language';
 import { ExportDialog } from './export-dialog';
-import { transferTexts as de } from './texts.de';
-import { transferTexts as en } from './texts.en';
+import { useTransferTexts } from './use-transfer-texts';
 
 /**
  * Shows a menu with the import and export of users, or nothing if the user may use neither.
  * @param values `params.values` of the list of users: the export uses the filter of the list
  */
 export function TransferMenu({ values }: { values: Record<string, string> }): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useTransferTexts();
   const { can } = useMe();
   const button = useRef<HTMLButtonElement>(null);
   const [isOpen, dialog] = useDisclosure();

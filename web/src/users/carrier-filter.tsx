@@ -2,16 +2,14 @@ import { Autocomplete } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import type { ListParams } from '../components/lists/use-list-params';
 import { useMe } from '../session/use-me';
-import { useTexts } from '../texts/language';
 import { useCarriers } from './carriers';
-import { usersTexts as de } from './texts.de';
-import { usersTexts as en } from './texts.en';
+import { useUsersTexts } from './use-users-texts';
 
 const shownMax = 20;
 
 /** Limits a list to the users of one carrier. Carrier Users see only their own. */
 export function CarrierFilter({ params }: { params: ListParams<object> }): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useUsersTexts();
   const { user } = useMe();
   const [isUsed, setIsUsed] = useState(false);
   const carriers = useCarriers(isUsed);

@@ -1,7 +1,7 @@
 import { useDebouncedValue } from '@mantine/hooks';
 import { useQuery } from '@tanstack/react-query';
-import { api, dataOf } from '../api/client';
 import { useMe } from '../session/use-me';
+import { carriersQuery } from './data';
 
 /** Maximum number of suggested carriers. */
 const suggestedMax = 500;
@@ -15,9 +15,7 @@ const lookUpAfterMs = 300;
 export function useCarriers(suggests = true): string[] {
   const { user, can } = useMe();
   const { data } = useQuery({
-    queryKey: ['carriers', 'list'],
-    queryFn: ({ signal }) =>
-      dataOf(api.GET('/carrier/list', { params: { query: { per_page: suggestedMax, count: 'none' } }, signal })),
+    ...carriersQuery({ per_page: suggestedMax }),
     enabled: suggests && can('user:read') && user.user_type === 'system',
     staleTime: 300_000,
   });
@@ -29,9 +27,7 @@ export function useIsNewCarrier(typed: string): boolean {
   const { user, can } = useMe();
   const [carrier_id] = useDebouncedValue(typed.trim(), lookUpAfterMs);
   const { data } = useQuery({
-    queryKey: ['carriers', 'one', carrier_id],
-    queryFn: ({ signal }) =>
-      dataOf(api.GET('/carrier/list', { params: { query: { carrier_id, per_page: 1, count: 'none' } }, signal })),
+    ...carriersQuery({ carrier_id, per_page: 1 }),
     enabled: can('user:read') && user.user_type === 'system' && carrier_id !== '',
   });
   return carrier_id === typed.trim() && data?.items.length === 0;

@@ -3,15 +3,13 @@ import { type ReactNode, Suspense } from 'react';
 import { lazyPart } from '../components/boundary';
 import { Dialog } from '../components/dialog';
 import { useIsPhone } from '../components/use-is-phone';
-import { useTexts } from '../texts/language';
-import { usersTexts as de } from './texts.de';
-import { usersTexts as en } from './texts.en';
+import { useUsersTexts } from './use-users-texts';
 
 const CreateUserForm = lazyPart(async () => (await import('./create-user-form')).CreateUserForm);
 
 /** Asks for a new user. A click beside the dialog does not discard what was typed. */
 export function CreateUserDialog({ opened, onClose }: { opened: boolean; onClose: () => void }): ReactNode {
-  const texts = useTexts({ en, de }).create;
+  const texts = useUsersTexts().create;
   const isPhone = useIsPhone();
   return (
     <Dialog

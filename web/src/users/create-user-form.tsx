@@ -5,15 +5,14 @@ import { useNavigate } from 'react-router';
 import { api, dataOf, type Schema } from '../api/client';
 import { changed } from '../api/stale';
 import { DialogButtons } from '../components/dialog';
+import { Form } from '../components/form';
 import { ProblemAlert } from '../components/problem-alert';
 import { useIdempotencyKey } from '../components/use-idempotency-key';
 import { type ProblemForm, useProblemForm } from '../components/use-problem-form';
 import { useRoles } from '../roles/use-roles';
 import { useMe } from '../session/use-me';
-import { useTexts } from '../texts/language';
 import { useCarriers, useIsNewCarrier } from './carriers';
-import { usersTexts as de } from './texts.de';
-import { usersTexts as en } from './texts.en';
+import { useUsersTexts } from './use-users-texts';
 
 interface NewUser {
   user_type: Schema<'UserType'>;
@@ -30,7 +29,7 @@ const fields = ['user_type', 'name', 'email', 'first_name', 'last_name', 'carrie
 
 /** Creates a user with an invitation or an initial password, and opens the page of the user. */
 export function CreateUserForm({ onClose }: { onClose: () => void }): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useUsersTexts();
   const { user: me } = useMe();
   const navigate = useNavigate();
   const form = useProblemForm(fields);
@@ -62,41 +61,33 @@ export function CreateUserForm({ onClose }: { onClose: () => void }): ReactNode 
     await navigate(`/users/${user_id}`);
   };
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        void create();
-      }}
-    >
-      <Stack gap="md">
-        <UserFields values={values} set={set} form={form} />
-        <Radio.Group
-          label={texts.create.access}
-          value={access}
-          onChange={(chosen) => setAccess(chosen === 'password' ? chosen : 'invite')}
-        >
-          <Stack gap="xs" mt={6}>
-            <Radio value="invite" label={texts.create.invite} description={texts.create.inviteHint} />
-            <Radio value="password" label={texts.create.password} description={texts.create.passwordHint} />
-          </Stack>
-        </Radio.Group>
-        {access === 'password' && (
-          <PasswordInput
-            label={texts.create.initialPassword}
-            value={values.password}
-            onChange={(event) => set({ password: event.currentTarget.value })}
-            error={form.errorOf('password')}
-            required
-            withAsterisk={false}
-            autoComplete="new-password"
-          />
-        )}
-        <ProblemAlert error={form.problem} />
-        <DialogButtons onCancel={onClose} isSending={form.isSending}>
-          {access === 'invite' ? texts.create.submitInvite : texts.create.submit}
-        </DialogButtons>
-      </Stack>
-    </form>
+    <Form onSubmit={create}>
+      <UserFields values={values} set={set} form={form} />
+      <Radio.Group
+        label={texts.create.access}
+        value={access}
+        onChange={(chosen) => setAccess(chosen === 'password' ? chosen : 'invite')}
+      >
+        <Stack gap="xs" mt={6}>
+          <Radio value="invite" label={texts.create.invite} description={texts.create.inviteHint} />
+          <Radio value="password" label={texts.create.password} description={texts.create.passwordHint} />
+        </Stack>
+      </Radio.Group>
+      {access === 'password' && (
+        <PasswordInput
+          label={texts.create.initialPassword}
+          value={values.password}
+          onChange={(event) => set({ password: event.currentTarget.value })}
+          error={form.errorOf('password')}
+          required
+          autoComplete="new-password"
+        />
+      )}
+      <ProblemAlert error={form.problem} />
+      <DialogButtons onCancel={onClose} isSending={form.isSending}>
+        {access === 'invite' ? texts.create.submitInvite : texts.create.submit}
+      </DialogButtons>
+    </Form>
   );
 }
 
@@ -107,7 +98,7 @@ interface UserFieldsProps {
 }
 
 function UserFields({ values, set, form }: UserFieldsProps): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useUsersTexts();
   const { user: me } = useMe();
   const roles = useRoles();
   const carriers = useCarriers();
@@ -120,7 +111,6 @@ function UserFields({ values, set, form }: UserFieldsProps): ReactNode {
       onChange={(event) => set({ [field]: event.currentTarget.value })}
       error={form.errorOf(field)}
       required={isRequired}
-      withAsterisk={false}
       autoComplete="off"
       // The dialog sets the focus when it opens, but the form may be loaded later.
       autoFocus={field === 'name'}
@@ -158,7 +148,6 @@ function UserFields({ values, set, form }: UserFieldsProps): ReactNode {
             onChange={(carrier_id) => set({ carrier_id })}
             error={form.errorOf('carrier_id')}
             required
-            withAsterisk={false}
           />
         )}
         {roles.data !== undefined && (

@@ -1,15 +1,14 @@
 import { Checkbox, Radio, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
-import { api, dataOf, type Schema } from '../api/client';
+import { apiKeysQuery } from '../api-keys/data';
+import type { Schema } from '../api/client';
 import { ConfirmDialog } from '../components/confirm-dialog';
 import { PageSkeleton } from '../components/page';
 import { TimeText } from '../components/time-text';
 import { useMe } from '../session/use-me';
-import { useTexts } from '../texts/language';
-import { usersTexts as de } from './texts.de';
-import { usersTexts as en } from './texts.en';
-import type { User } from './user';
+import { type User, userFactorsQuery } from './data';
+import { useUsersTexts } from './use-users-texts';
 
 /** What happens to the second factors and API keys of the user. */
 export type Decisions = Schema<'SecureUserRequest'>;
@@ -22,20 +21,17 @@ interface SecureDialogProps {
 
 /** Asks which second factors and API keys to keep before the account of a user is secured. */
 export function SecureDialog({ user, onConfirm, onClose }: SecureDialogProps): ReactNode {
-  const { secure: texts, actions, factors: factorTexts } = useTexts({ en, de });
+  const { secure: texts, actions, factors: factorTexts } = useUsersTexts();
   const { can } = useMe();
   const { user_id } = user;
   const [removed, setRemoved] = useState<string[]>([]);
   const [keys, setKeys] = useState<Decisions['keys']>('suspend');
   const factors = useQuery({
-    queryKey: ['users', 'factors', user_id],
-    queryFn: () => dataOf(api.GET('/user/{user_id}/factor/list', { params: { path: { user_id } } })),
+    ...userFactorsQuery(user_id),
     enabled: can('user:read'),
   });
   const apiKeys = useQuery({
-    queryKey: ['api-keys', 'of', user_id],
-    queryFn: () =>
-      dataOf(api.GET('/auth/key/list', { params: { query: { created_by: user_id, active: true, count: 'none' } } })),
+    ...apiKeysQuery({ created_by: user_id, active: true, count: 'none' }),
     enabled: can('key:manage'),
   });
   const items = factors.data?.items ?? [];

@@ -1,5 +1,8 @@
+import { pluralIn } from '../texts/plural';
 import { fieldLabels } from './fields';
 import { cause, type usersTexts as en } from './texts.en';
+
+const plural = pluralIn('de');
 
 /** Texte der Seiten über Benutzer. */
 export const usersTexts: typeof en = {
@@ -30,7 +33,7 @@ export const usersTexts: typeof en = {
   },
   selection: {
     label: 'Ausgewählte Benutzer',
-    count: (count) => (count === 1 ? '1 Benutzer ausgewählt' : `${count} Benutzer ausgewählt`),
+    count: (count) => plural(count, '# Benutzer ausgewählt', '# Benutzer ausgewählt'),
     change: 'Ausgewählte ändern',
     changeMatching: 'Alle Treffer ändern',
     changeAll: 'Viele ändern',
@@ -103,7 +106,7 @@ export const usersTexts: typeof en = {
     empty: 'Kein zweiter Faktor',
     emptyHint: 'Der Benutzer meldet sich nur mit dem Passwort an.',
     mustEnroll: 'Ein zweiter Faktor ist erforderlich. Der Benutzer muss ihn bei der nächsten Anmeldung einrichten.',
-    recoveryCodes: (count) => (count === 1 ? 'Noch 1 Wiederherstellungscode' : `Noch ${count} Wiederherstellungscodes`),
+    recoveryCodes: (count) => plural(count, 'Noch # Wiederherstellungscode', 'Noch # Wiederherstellungscodes'),
     unconfirmed: 'nicht bestätigt',
     added: 'eingerichtet',
     used: 'verwendet',

@@ -1,5 +1,8 @@
 import type { Schema } from '../api/client';
+import { pluralIn } from '../texts/plural';
 import { fieldLabels } from './fields';
+
+const plural = pluralIn('en');
 
 /** Texts of the pages about users. */
 export const usersTexts = {
@@ -27,7 +30,7 @@ export const usersTexts = {
   empty: { title: 'No users yet', hint: 'Create the first user, or import users from a file.' },
   selection: {
     label: 'Selected users',
-    count: (count: number) => (count === 1 ? '1 user selected' : `${count} users selected`),
+    count: (count: number) => plural(count, '# user selected', '# users selected'),
     change: 'Change selected',
     tooMany: (max: number) => `At most ${max} selected users can be changed at once. Use a filter instead.`,
     changeMatching: 'Change all that match',
@@ -98,7 +101,7 @@ export const usersTexts = {
     empty: 'No second factor',
     emptyHint: 'The user logs in with the password only.',
     mustEnroll: 'A second factor is required. The user must set one up at the next login.',
-    recoveryCodes: (count: number) => (count === 1 ? '1 recovery code left' : `${count} recovery codes left`),
+    recoveryCodes: (count: number) => plural(count, '# recovery code left', '# recovery codes left'),
     unconfirmed: 'not confirmed',
     added: 'added',
     used: 'used',

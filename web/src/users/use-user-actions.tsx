@@ -6,12 +6,10 @@ import { isProblem } from '../api/problems';
 import { changed } from '../api/stale';
 import { ConfirmDialog } from '../components/confirm-dialog';
 import { useMe } from '../session/use-me';
-import { useTexts } from '../texts/language';
 import { useErrorTexts } from '../texts/use-error-texts';
+import { isLocked, type User } from './data';
 import { type Decisions, SecureDialog } from './secure-dialog';
-import { usersTexts as de } from './texts.de';
-import { usersTexts as en } from './texts.en';
-import { isLocked, type User } from './user';
+import { useUsersTexts } from './use-users-texts';
 
 /** What an administrator can do to one user. */
 export type UserAction =
@@ -49,7 +47,7 @@ export interface UserActions {
 
 /** Returns the actions on a user. */
 export function useUserActions(user: User): UserActions {
-  const texts = useTexts({ en, de }).actions;
+  const texts = useUsersTexts().actions;
   const { textOf } = useErrorTexts();
   const navigate = useNavigate();
   const mayDo = useAllowedActions(user);

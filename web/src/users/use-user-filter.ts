@@ -1,10 +1,8 @@
 import { listUsersFilters } from '../api/filters';
 import type { FilterFields, FilterNames } from '../components/filter/conditions';
 import { useRoleNames } from '../roles/use-roles';
-import { useTexts } from '../texts/language';
 import { useCarriers } from './carriers';
-import { usersTexts as de } from './texts.de';
-import { usersTexts as en } from './texts.en';
+import { useUsersTexts } from './use-users-texts';
 
 /** Only deleted users have this time, and they cannot be changed or exported. */
 const filters = Object.fromEntries(Object.entries(listUsersFilters).filter(([name]) => name !== 'deleted_at'));
@@ -17,7 +15,7 @@ export const userFilters: FilterFields = { ...filters, attributes: { kind: 'attr
  * @param suggests whether to load suggested values, which only the form of a condition needs
  */
 export function useUserFilterNames(suggests = true): FilterNames {
-  const { fields, status, userType } = useTexts({ en, de });
+  const { fields, status, userType } = useUsersTexts();
   const suggestions = { role: useRoleNames(suggests), carrier_id: useCarriers(suggests) };
   return { fields, choices: { status, user_type: userType }, suggestions };
 }

@@ -1,14 +1,13 @@
 import { exactTime } from '../components/time-text';
 import { own } from '../own';
-import { useLanguage, useTexts } from '../texts/language';
+import { useLanguage } from '../texts/language';
 import { timeOf } from '../texts/time-of';
 import { useShellTexts } from '../texts/use-shell-texts';
-import { usersTexts as de } from './texts.de';
-import { usersTexts as en } from './texts.en';
+import { useUsersTexts } from './use-users-texts';
 
 /** Returns a function that formats the value of a field as text, such as "yes" or "c1, c2". */
 export function useValueText(): (field: string, value: unknown) => string {
-  const texts = useTexts({ en, de });
+  const texts = useUsersTexts();
   const { yes, no } = useShellTexts().filter;
   const language = useLanguage();
   const choices: Record<string, Record<string, string>> = {

@@ -1,17 +1,15 @@
 import { Badge } from '@mantine/core';
 import { IconLock } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
-import { useTexts } from '../texts/language';
-import { usersTexts as de } from './texts.de';
-import { usersTexts as en } from './texts.en';
-import { isLocked, type User } from './user';
+import { isLocked, type User } from './data';
+import { useUsersTexts } from './use-users-texts';
 import classes from './users.module.css';
 
 const colors = { invited: 'blue', active: 'green', disabled: 'gray' };
 
 /** Shows the status of a user, and whether the account is locked or deleted. */
 export function UserBadges({ user }: { user: User }): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useUsersTexts();
   return (
     <span className={classes.badges}>
       {user.deleted_at === null ? (

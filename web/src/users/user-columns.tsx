@@ -4,11 +4,9 @@ import { Link } from 'react-router';
 import { CutText } from '../components/lists/cut-text';
 import type { Column } from '../components/lists/stacked-rows';
 import { TimeText } from '../components/time-text';
-import { useTexts } from '../texts/language';
+import { fullNameOf, type User } from './data';
 import { fieldsWith, type FieldWith, userFields } from './fields';
-import { usersTexts as de } from './texts.de';
-import { usersTexts as en } from './texts.en';
-import { fullNameOf, type User } from './user';
+import { useUsersTexts } from './use-users-texts';
 import { UserBadges } from './user-badges';
 import classes from './users.module.css';
 
@@ -17,7 +15,7 @@ const rolesShown = 1;
 
 /** Returns the columns of the list of users. */
 export function useUserColumns(): Column<User>[] {
-  const texts = useTexts({ en, de });
+  const texts = useUsersTexts();
   return useMemo(
     () =>
       fieldsWith('column').map((field) => ({
@@ -40,7 +38,7 @@ const cells: Partial<Record<FieldWith<'column'>, (user: User) => ReactNode>> = {
 };
 
 function NameCell({ user }: { user: User }): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useUsersTexts();
   const fullName = fullNameOf(user);
   return (
     <div>
@@ -60,7 +58,7 @@ function NameCell({ user }: { user: User }): ReactNode {
 }
 
 function SystemCell(): ReactNode {
-  const { userType } = useTexts({ en, de });
+  const { userType } = useUsersTexts();
   return (
     <Text span inherit c="dimmed" style={{ whiteSpace: 'nowrap' }}>
       {userType.system}
@@ -69,7 +67,7 @@ function SystemCell(): ReactNode {
 }
 
 function RolesCell({ roles }: { roles: string[] }): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useUsersTexts();
   if (roles.length === 0)
     return (
       <Text span inherit c="dimmed">

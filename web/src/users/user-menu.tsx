@@ -14,11 +14,9 @@ import {
   IconUserOff,
 } from '@tabler/icons-react';
 import { type ReactNode, useRef, useState } from 'react';
-import { useTexts } from '../texts/language';
-import { usersTexts as de } from './texts.de';
-import { usersTexts as en } from './texts.en';
-import type { User } from './user';
+import type { User } from './data';
 import { destructiveActions, isOffered, type UserAction, useAllowedActions, useUserActions } from './use-user-actions';
+import { useUsersTexts } from './use-users-texts';
 import classes from './users.module.css';
 
 const icons: Record<UserAction, typeof IconMail> = {
@@ -47,7 +45,7 @@ interface UserMenuProps {
  * Renders only its button until the first click: menus in all rows would slow down page changes.
  */
 export function UserMenu({ user, isLarge = false, except = [] }: UserMenuProps): ReactNode {
-  const texts = useTexts({ en, de }).actions;
+  const texts = useUsersTexts().actions;
   const mayDo = useAllowedActions(user);
   const [wasOpened, setWasOpened] = useState(false);
   const actions = (Object.keys(icons) as UserAction[]).filter(
@@ -77,7 +75,7 @@ interface ActionsMenuProps {
 
 /** Shows a menu that is open from the start. */
 function ActionsMenu({ user, actions, button }: ActionsMenuProps): ReactNode {
-  const texts = useTexts({ en, de }).actions;
+  const texts = useUsersTexts().actions;
   const { start, dialog } = useUserActions(user);
   const target = useRef<HTMLButtonElement>(null);
   const focusTarget = () => target.current?.focus();

@@ -1,11 +1,11 @@
 import { Loader, Select } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { IconUser } from '@tabler/icons-react';
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useRef, useState } from 'react';
-import { api, dataOf } from '../api/client';
 import { searchMinLength } from '../components/filter/conditions';
 import { useShortcuts } from '../shell/shortcuts';
+import { pickQuery } from './data';
 
 interface UserPickerProps {
   label: string;
@@ -16,7 +16,6 @@ interface UserPickerProps {
   hasShortcut?: boolean;
 }
 
-const shownMax = 8;
 /** Milliseconds without a key after which the search starts. */
 const searchAfterMs = 200;
 
@@ -28,22 +27,7 @@ export function UserPicker({ label, keyLabel, onPick, hasShortcut = true }: User
   useShortcuts(hasShortcut ? { '/': () => input.current?.focus() } : {});
   const q = debounced.length < searchMinLength ? undefined : debounced;
   const { data, isFetching, isPlaceholderData } = useQuery({
-    queryKey: ['users', 'pick', q, keyLabel],
-    queryFn: async ({ signal }) => {
-      const query = { per_page: shownMax, count: 'none' as const };
-      const [users, keys] = await Promise.all([
-        dataOf(api.GET('/user/list', { params: { query: { ...query, q: q ?? '' } }, signal })),
-        keyLabel !== undefined &&
-          dataOf(api.GET('/auth/key/list', { params: { query: { ...query, name_like: q ?? '' } }, signal })),
-      ]);
-      return [
-        ...users.items.map(({ user_id, name, email }) => ({ value: user_id, label: `${name} · ${email}` })),
-        ...(keys === false
-          ? []
-          : keys.items.map(({ key_id, name }) => ({ value: key_id, label: `${name} · ${keyLabel}` }))),
-      ];
-    },
-    placeholderData: keepPreviousData,
+    ...pickQuery(q ?? '', keyLabel),
     enabled: q !== undefined,
   });
   const found = q === undefined ? [] : (data ?? []);

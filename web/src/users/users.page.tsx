@@ -1,25 +1,22 @@
 import { Button, Group, NativeSelect, Paper, SegmentedControl, Text } from '@mantine/core';
 import { useDisclosure } from '@mantine/hooks';
 import { IconEdit, IconUserPlus } from '@tabler/icons-react';
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { Link } from 'react-router';
 import type { QueryOf } from '../api/client';
-import { listUsers } from '../api/list-users';
 import { FilterBuilder } from '../components/filter/filter-builder';
 import { DataTable } from '../components/lists/data-table';
 import { SearchInput } from '../components/lists/search-input';
 import { type ListParams, useListParams } from '../components/lists/use-list-params';
 import { PageHeader } from '../components/page';
 import { useMe } from '../session/use-me';
-import { useTexts } from '../texts/language';
 import { TransferMenu } from '../transfer/transfer-menu';
 import { CarrierFilter } from './carrier-filter';
 import { CreateUserDialog } from './create-user-dialog';
-import { usersTexts as de } from './texts.de';
-import { usersTexts as en } from './texts.en';
+import { type User, usersQuery } from './data';
 import { userFilters, useUserFilterNames } from './use-user-filter';
-import type { User } from './user';
+import { useUsersTexts } from './use-users-texts';
 import { useUserColumns } from './user-columns';
 import { UserMenu } from './user-menu';
 
@@ -35,7 +32,7 @@ const menuOf = (user: User) => <UserMenu user={user} />;
 
 /** Lists users with search and filters, and creates, changes, imports and exports users. */
 export function UsersPage(): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useUsersTexts();
   const { can } = useMe();
   const params = useListParams<Query>(userFilters, { extras });
   const [isFiltering, setIsFiltering] = useState(false);
@@ -43,11 +40,7 @@ export function UsersPage(): ReactNode {
   const columns = useUserColumns();
   const [selected, setSelected] = useState<User[]>([]);
   const [isCreating, creation] = useDisclosure();
-  const list = useQuery({
-    queryKey: ['users', 'list', params.query],
-    queryFn: ({ signal }) => listUsers(params.query, signal),
-    placeholderData: keepPreviousData,
-  });
+  const list = useQuery(usersQuery(params.query));
   const isDeleted = params.values['deleted'] === 'true';
   const mayChange = (can('user:update') || can('user:delete')) && !isDeleted;
   const createButton = can('user:create') && (
@@ -110,7 +103,7 @@ export function UsersPage(): ReactNode {
 
 /** Switches between all, active, invited, disabled and deleted users. */
 function UsersViewSwitch({ params }: { params: ListParams<object> }): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useUsersTexts();
   const { can } = useMe();
   const { deleted, status = 'all' } = params.values;
   const data = [
@@ -169,7 +162,7 @@ interface SelectionBarProps {
 
 /** Shows how many users are selected, and links to their bulk change. */
 function SelectionBar({ selected, onClear }: SelectionBarProps): ReactNode {
-  const texts = useTexts({ en, de }).selection;
+  const texts = useUsersTexts().selection;
   const ids = selected.map(({ user_id }) => user_id).join(',');
   return (
     <Paper withBorder px="sm" py={6} mb="sm" radius="md" role="region" aria-label={texts.label}>

@@ -8,17 +8,16 @@ import { Facts } from '../components/facts';
 import { DataTable } from '../components/lists/data-table';
 import { useListParams } from '../components/lists/use-list-params';
 import { exactTime, TimeText } from '../components/time-text';
-import { useLanguage, useTexts } from '../texts/language';
+import { useLanguage } from '../texts/language';
 import { useShellTexts } from '../texts/use-shell-texts';
 import { deliveriesQuery, type Delivery, retryDelivery, type Webhook } from './data';
 import { SendButton } from './send-button';
-import { webhooksTexts as de } from './texts.de';
-import { webhooksTexts as en } from './texts.en';
+import { useWebhooksTexts } from './use-webhooks-texts';
 import { ResultText } from './webhook-values';
 
 /** Lists the requests of a webhook, shows their responses, and sends them again. */
 export function Deliveries({ webhook: { webhook_id, state } }: { webhook: Webhook }): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useWebhooksTexts();
   const nameOf = useTypeName();
   const [shown, setShown] = useState<Delivery | null>(null);
   const params = useListParams<QueryOf<'listDeliveries'>>(listDeliveriesFilters);
@@ -79,12 +78,12 @@ export function Deliveries({ webhook: { webhook_id, state } }: { webhook: Webhoo
 }
 
 function Result({ delivery: { attempted_at, status, error } }: { delivery: Delivery }): ReactNode {
-  const { waiting } = useTexts({ en, de });
+  const { waiting } = useWebhooksTexts();
   return attempted_at === null ? waiting : <ResultText status={status} error={error} />;
 }
 
 function DeliveryDetails({ delivery, onClose }: { delivery: Delivery | null; onClose: () => void }): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useWebhooksTexts();
   const language = useLanguage();
   const nameOf = useTypeName();
   const { close } = useShellTexts();
@@ -134,7 +133,7 @@ function Body({ title, text }: { title: string; text: string }): ReactNode {
 }
 
 function useTypeName(): (type: string) => string {
-  const { kinds } = useTexts({ en, de });
+  const { kinds } = useWebhooksTexts();
   const nameOf = useEventName();
   return (type) => (type === 'webhook.test' ? kinds.test : nameOf(type));
 }

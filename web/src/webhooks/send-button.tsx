@@ -2,10 +2,8 @@ import { Button, type ButtonProps } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useMutation } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { useTexts } from '../texts/language';
 import { useErrorTexts } from '../texts/use-error-texts';
-import { webhooksTexts as de } from './texts.de';
-import { webhooksTexts as en } from './texts.en';
+import { useWebhooksTexts } from './use-webhooks-texts';
 
 type SendButtonProps = Pick<ButtonProps, 'size'> & {
   'aria-label'?: string;
@@ -15,7 +13,7 @@ type SendButtonProps = Pick<ButtonProps, 'size'> & {
 
 /** Requests that a webhook sends a test, or a change once more. */
 export function SendButton({ send, ...rest }: SendButtonProps): ReactNode {
-  const { done } = useTexts({ en, de });
+  const { done } = useWebhooksTexts();
   const { textOf } = useErrorTexts();
   const { isPending, mutate } = useMutation({
     mutationFn: send,

@@ -6,11 +6,10 @@ import { changed } from '../api/stale';
 import { ConfirmDialog } from '../components/confirm-dialog';
 import { SecretDialog } from '../components/secret-dialog';
 import { TimeInput } from '../components/time-input';
-import { useTexts } from '../texts/language';
 import { type Webhook, webhookActions } from './data';
 import { SendButton } from './send-button';
-import { webhooksTexts as de } from './texts.de';
 import { webhooksTexts as en } from './texts.en';
+import { useWebhooksTexts } from './use-webhooks-texts';
 import { verification } from './webhook-settings.page';
 
 type Action = keyof (typeof en)['actions'];
@@ -24,7 +23,7 @@ const inMenu: Record<Webhook['state'], Action[]> = {
 
 /** Shows the actions on a webhook. All but the test ask before they take effect. */
 export function WebhookActions({ webhook: { webhook_id, state } }: { webhook: Webhook }): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useWebhooksTexts();
   const navigate = useNavigate();
   const [action, setAction] = useState<Action | null>(null);
   const [after, setAfter] = useState('');
@@ -80,13 +79,7 @@ export function WebhookActions({ webhook: { webhook_id, state } }: { webhook: We
           <Stack gap="sm">
             <Text size="sm">{texts.actions[action][1]}</Text>
             {(action === 'enable' || action === 'replay') && (
-              <TimeInput
-                label={texts.after}
-                required={action === 'replay'}
-                withAsterisk={false}
-                value={after}
-                onChange={setAfter}
-              />
+              <TimeInput label={texts.after} required={action === 'replay'} value={after} onChange={setAfter} />
             )}
             {action === 'rotate' && (
               <NativeSelect

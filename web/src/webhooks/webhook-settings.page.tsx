@@ -14,7 +14,6 @@ import { BackLink, NotFoundPage, PageHeader, PageSkeleton, Section } from '../co
 import { ProblemAlert } from '../components/problem-alert';
 import { SecretDialog } from '../components/secret-dialog';
 import { useMe } from '../session/use-me';
-import { useTexts } from '../texts/language';
 import { useValueText } from '../users/use-value-text';
 import {
   changeWebhook,
@@ -25,8 +24,7 @@ import {
   webhookQuery,
   type WebhookSettings,
 } from './data';
-import { webhooksTexts as de } from './texts.de';
-import { webhooksTexts as en } from './texts.en';
+import { useWebhooksTexts } from './use-webhooks-texts';
 
 /** Code of a module that verifies the requests of a webhook. */
 export const verification = 'new Webhook(secret).verify(body, headers)';
@@ -34,7 +32,7 @@ export const verification = 'new Webhook(secret).verify(body, headers)';
 /** Creates a webhook and shows its secret once, or changes the settings of a webhook. */
 export function WebhookSettingsPage(): ReactNode {
   const { id } = useParams();
-  const texts = useTexts({ en, de });
+  const texts = useWebhooksTexts();
   const { data: webhook, error } = useQuery({ ...webhookQuery(id ?? ''), enabled: uuidPattern.test(id ?? '') });
   if (id !== undefined && !uuidPattern.test(id)) return <NotFoundPage />;
   if (id !== undefined && webhook === undefined)
@@ -49,7 +47,7 @@ export function WebhookSettingsPage(): ReactNode {
 }
 
 function SettingsForm({ webhook }: { webhook: Webhook | undefined }): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useWebhooksTexts();
   const { user, can } = useMe();
   const nameOf = useEventName();
   const navigate = useNavigate();
@@ -93,7 +91,6 @@ function SettingsForm({ webhook }: { webhook: Webhook | undefined }): ReactNode 
             value={settings.url}
             onChange={(event) => set({ url: event.currentTarget.value })}
             required
-            withAsterisk={false}
             maxLength={2_048}
           />
           <TextInput

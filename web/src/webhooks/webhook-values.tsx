@@ -2,16 +2,15 @@ import { Badge, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { durationText } from '../components/time-text';
 import { own } from '../own';
-import { useLanguage, useTexts } from '../texts/language';
+import { useLanguage } from '../texts/language';
 import type { Webhook } from './data';
-import { webhooksTexts as de } from './texts.de';
-import { webhooksTexts as en } from './texts.en';
+import { useWebhooksTexts } from './use-webhooks-texts';
 
 const colors = { active: 'green', failing: 'orange', disabled: 'gray' };
 
 /** Shows the state of a webhook, and why it is disabled. */
 export function WebhookState({ webhook: { state, disabled_reason } }: { webhook: Webhook }): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useWebhooksTexts();
   return (
     <>
       <Badge variant="light" color={colors[state]}>
@@ -26,14 +25,14 @@ export function WebhookState({ webhook: { state, disabled_reason } }: { webhook:
 
 /** Shows how far a webhook is behind. */
 export function WebhookDelay({ webhook: { behind_seconds } }: { webhook: Webhook }): ReactNode {
-  const { noDelay } = useTexts({ en, de });
+  const { noDelay } = useWebhooksTexts();
   const language = useLanguage();
   return behind_seconds === 0 ? noDelay : durationText(behind_seconds, language);
 }
 
 /** Shows the status of a response, or why there is none. */
 export function ResultText({ status, error }: { status: number | null; error: string | null }): ReactNode {
-  const { errors } = useTexts({ en, de });
+  const { errors } = useWebhooksTexts();
   if (error === null && status === null) return '–';
   return (
     <Text span inherit {...((status ?? 0) > 299 || error !== null ? { c: 'var(--mantine-color-error)' } : {})}>

@@ -8,19 +8,17 @@ import { Facts } from '../components/facts';
 import { BackLink, NotFoundPage, PageHeader, PageSkeleton, Section } from '../components/page';
 import { ProblemAlert } from '../components/problem-alert';
 import { TimeText } from '../components/time-text';
-import { useTexts } from '../texts/language';
 import { useUserNames } from '../users/use-user-names';
 import { type Webhook, webhookQuery } from './data';
 import { Deliveries } from './deliveries';
-import { webhooksTexts as de } from './texts.de';
-import { webhooksTexts as en } from './texts.en';
+import { useWebhooksTexts } from './use-webhooks-texts';
 import { WebhookActions } from './webhook-actions';
 import { ResultText, WebhookDelay, WebhookState } from './webhook-values';
 
 /** Shows a webhook with its deliveries. */
 export function WebhookPage(): ReactNode {
   const { id = '' } = useParams();
-  const texts = useTexts({ en, de });
+  const texts = useWebhooksTexts();
   const { data: webhook, error, refetch } = useQuery({ ...webhookQuery(id), enabled: uuidPattern.test(id) });
   if (!uuidPattern.test(id)) return <NotFoundPage />;
   if (webhook === undefined)
@@ -43,7 +41,7 @@ export function WebhookPage(): ReactNode {
 }
 
 function WebhookFacts({ webhook }: { webhook: Webhook }): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useWebhooksTexts();
   const nameOf = useEventName();
   const { webhook_id, created_by, type_in, carrier_scope, include_values, last_status, last_error } = webhook;
   const names = useUserNames([created_by]);

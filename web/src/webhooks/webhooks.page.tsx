@@ -11,15 +11,13 @@ import type { Column } from '../components/lists/stacked-rows';
 import { useListParams } from '../components/lists/use-list-params';
 import { PageHeader } from '../components/page';
 import { TimeText } from '../components/time-text';
-import { useTexts } from '../texts/language';
 import { type Webhook, webhooksQuery } from './data';
-import { webhooksTexts as de } from './texts.de';
-import { webhooksTexts as en } from './texts.en';
+import { useWebhooksTexts } from './use-webhooks-texts';
 import { ResultText, WebhookDelay, WebhookState } from './webhook-values';
 
 /** Lists webhooks. */
 export function WebhooksPage(): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useWebhooksTexts();
   const params = useListParams<QueryOf<'listWebhooks'>>(listWebhooksFilters);
   const list = useQuery(webhooksQuery(params.query));
   const create = (
@@ -51,7 +49,7 @@ export function WebhooksPage(): ReactNode {
 }
 
 function useColumns(): Column<Webhook>[] {
-  const texts = useTexts({ en, de });
+  const texts = useWebhooksTexts();
   const column = (key: string, render: (webhook: Webhook) => ReactNode, sortable = false) => ({
     ...{ key, render, sortable },
     title: texts.fields[key] ?? key,

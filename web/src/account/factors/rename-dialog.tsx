@@ -1,6 +1,7 @@
-import { Stack, TextInput } from '@mantine/core';
+import { TextInput } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { Dialog, DialogButtons } from '../../components/dialog';
+import { Form } from '../../components/form';
 import { ProblemAlert } from '../../components/problem-alert';
 import { useProblemForm } from '../../components/use-problem-form';
 import { useAccountTexts } from '../use-account-texts';
@@ -33,28 +34,20 @@ function RenameForm({ factor, onClose }: Omit<RenameDialogProps, 'opened'>): Rea
     if (await form.submit(() => renameFactor(factor.factor_id, name.trim()))) onClose();
   };
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        void save();
-      }}
-    >
-      <Stack gap="md">
-        <ProblemAlert error={form.problem} />
-        <TextInput
-          label={texts.name}
-          value={name}
-          onChange={(event) => setName(event.currentTarget.value)}
-          error={form.errorOf('name')}
-          maxLength={factorNameMax}
-          required
-          withAsterisk={false}
-          data-autofocus
-        />
-        <DialogButtons onCancel={onClose} isSending={form.isSending}>
-          {texts.save}
-        </DialogButtons>
-      </Stack>
-    </form>
+    <Form onSubmit={save}>
+      <ProblemAlert error={form.problem} />
+      <TextInput
+        label={texts.name}
+        value={name}
+        onChange={(event) => setName(event.currentTarget.value)}
+        error={form.errorOf('name')}
+        maxLength={factorNameMax}
+        required
+        data-autofocus
+      />
+      <DialogButtons onCancel={onClose} isSending={form.isSending}>
+        {texts.save}
+      </DialogButtons>
+    </Form>
   );
 }

@@ -1,6 +1,7 @@
-import { Button, Stack, Text, TextInput } from '@mantine/core';
+import { Button, Text, TextInput } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { isProblem } from '../../api/problems';
+import { Form } from '../../components/form';
 import { ProblemAlert } from '../../components/problem-alert';
 import { useProblemForm } from '../../components/use-problem-form';
 import { useMe } from '../../session/use-me';
@@ -36,44 +37,35 @@ export function StartForm({ intro, defaultName, onStart }: StartFormProps): Reac
       }
     });
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        void send();
-      }}
-    >
-      <Stack gap="md">
-        <Text size="sm">{intro}</Text>
-        <ProblemAlert error={form.problem} />
+    <Form onSubmit={send}>
+      <Text size="sm">{intro}</Text>
+      <ProblemAlert error={form.problem} />
+      <TextInput
+        label={texts.factors.name}
+        description={texts.factors.nameHint}
+        value={name}
+        onChange={(event) => setName(event.currentTarget.value)}
+        error={form.errorOf('name')}
+        maxLength={factorNameMax}
+        required
+        data-autofocus
+      />
+      {mailCode !== null && (
         <TextInput
-          label={texts.factors.name}
-          description={texts.factors.nameHint}
-          value={name}
-          onChange={(event) => setName(event.currentTarget.value)}
-          error={form.errorOf('name')}
-          maxLength={factorNameMax}
+          label={texts.enrolment.mailCode}
+          description={texts.enrolment.mailCodeText(user.email)}
+          value={mailCode}
+          onChange={(event) => setMailCode(event.currentTarget.value)}
+          error={isWrong ? texts.enrolment.mailCodeWrong : undefined}
+          inputMode="numeric"
+          autoComplete="one-time-code"
           required
-          withAsterisk={false}
-          data-autofocus
+          autoFocus
         />
-        {mailCode !== null && (
-          <TextInput
-            label={texts.enrolment.mailCode}
-            description={texts.enrolment.mailCodeText(user.email)}
-            value={mailCode}
-            onChange={(event) => setMailCode(event.currentTarget.value)}
-            error={isWrong ? texts.enrolment.mailCodeWrong : undefined}
-            inputMode="numeric"
-            autoComplete="one-time-code"
-            required
-            withAsterisk={false}
-            autoFocus
-          />
-        )}
-        <Button type="submit" loading={form.isSending}>
-          {texts.enrolment.next}
-        </Button>
-      </Stack>
-    </form>
+      )}
+      <Button type="submit" loading={form.isSending}>
+        {texts.enrolment.next}
+      </Button>
+    </Form>
   );
 }

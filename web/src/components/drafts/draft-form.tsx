@@ -1,6 +1,7 @@
-import { Button, Stack } from '@mantine/core';
+import { Button } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useShellTexts } from '../../texts/use-shell-texts';
+import { Form } from '../form';
 import { FormActions } from '../page';
 import { ProblemAlert } from '../problem-alert';
 import type { Draft } from './use-draft';
@@ -23,30 +24,23 @@ export function DraftForm<Values extends object>(props: DraftFormProps<Values>):
   const { isNew, changed, form, conflict } = draft;
   const texts = useShellTexts();
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        void draft.save();
-      }}
-    >
-      <Stack gap="md">
-        {children}
-        {conflict === null && <ProblemAlert error={form.problem} />}
-        {conflict === null && <WaitingNotice draft={draft} />}
-        {(isNew || changed.length > 0) && (
-          <FormActions>
-            {!isNew && (
-              <Button variant="default" onClick={draft.discard} disabled={form.isSending}>
-                {texts.unsaved.leave}
-              </Button>
-            )}
-            <Button type="submit" loading={form.isSending}>
-              {submitLabel ?? texts.draft.save}
+    <Form onSubmit={draft.save}>
+      {children}
+      {conflict === null && <ProblemAlert error={form.problem} />}
+      {conflict === null && <WaitingNotice draft={draft} />}
+      {(isNew || changed.length > 0) && (
+        <FormActions>
+          {!isNew && (
+            <Button variant="default" onClick={draft.discard} disabled={form.isSending}>
+              {texts.unsaved.leave}
             </Button>
-          </FormActions>
-        )}
-      </Stack>
+          )}
+          <Button type="submit" loading={form.isSending}>
+            {submitLabel ?? texts.draft.save}
+          </Button>
+        </FormActions>
+      )}
       <VersionDialog draft={draft} names={names} textOf={textOf} />
-    </form>
+    </Form>
   );
 }

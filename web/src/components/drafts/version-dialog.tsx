@@ -1,7 +1,8 @@
-import { Alert, Group, Radio, SimpleGrid, Stack, Text } from '@mantine/core';
+import { Alert, Group, Radio, SimpleGrid, Text } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { useShellTexts } from '../../texts/use-shell-texts';
 import { Dialog, DialogButtons } from '../dialog';
+import { Form } from '../form';
 import { ProblemAlert } from '../problem-alert';
 import { TimeText } from '../time-text';
 import { changedFields, type FieldOf } from './draft';
@@ -41,55 +42,47 @@ function VersionForm<Values extends object>(
   const others = changedFields(before, theirs).filter((field) => !draft.changed.includes(field));
   const savesNothing = draft.changed.every((field) => kept.includes(field));
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        event.stopPropagation();
-        void draft.resolve(kept);
-      }}
-    >
-      <Stack gap="md">
-        <Text size="sm" component="div">
-          {texts.text}
-          {savedAt !== undefined && (
-            <>
-              {' '}
-              {texts.savedAt} <TimeText value={savedAt} />.
-            </>
-          )}
-        </Text>
-        {disputed.map((field) => (
-          <Radio.Group
-            key={field}
-            label={names[field]}
-            value={kept.includes(field) ? 'theirs' : 'mine'}
-            onChange={(choice) =>
-              setKept([...kept.filter((other) => other !== field), ...(choice === 'theirs' ? [field] : [])])
-            }
-          >
-            <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="sm" mt={4}>
-              <Version value="mine" label={texts.mine} text={textOf(field, mine[field])} />
-              <Version value="theirs" label={texts.theirs} text={textOf(field, theirs[field])} />
-            </SimpleGrid>
-          </Radio.Group>
-        ))}
-        {others.length > 0 && (
-          <Alert color="gray" title={texts.others}>
-            {others.map((field) => (
-              <Text key={field} size="sm" className={classes.value}>
-                {names[field]}: <span className={classes.before}>{textOf(field, before[field])}</span> →{' '}
-                {textOf(field, theirs[field])}
-              </Text>
-            ))}
-          </Alert>
+    <Form onSubmit={() => draft.resolve(kept)}>
+      <Text size="sm" component="div">
+        {texts.text}
+        {savedAt !== undefined && (
+          <>
+            {' '}
+            {texts.savedAt} <TimeText value={savedAt} />.
+          </>
         )}
-        <ProblemAlert error={draft.form.problem} />
-        <WaitingNotice draft={draft} />
-        <DialogButtons onCancel={draft.cancelResolve} isSending={draft.form.isSending}>
-          {savesNothing ? texts.keepTheirs : texts.saveChoice}
-        </DialogButtons>
-      </Stack>
-    </form>
+      </Text>
+      {disputed.map((field) => (
+        <Radio.Group
+          key={field}
+          label={names[field]}
+          value={kept.includes(field) ? 'theirs' : 'mine'}
+          onChange={(choice) =>
+            setKept([...kept.filter((other) => other !== field), ...(choice === 'theirs' ? [field] : [])])
+          }
+        >
+          <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="sm" mt={4}>
+            <Version value="mine" label={texts.mine} text={textOf(field, mine[field])} />
+            <Version value="theirs" label={texts.theirs} text={textOf(field, theirs[field])} />
+          </SimpleGrid>
+        </Radio.Group>
+      ))}
+      {others.length > 0 && (
+        <Alert color="gray" title={texts.others}>
+          {others.map((field) => (
+            <Text key={field} size="sm" className={classes.value}>
+              {names[field]}: <span className={classes.before}>{textOf(field, before[field])}</span> →{' '}
+              {textOf(field, theirs[field])}
+            </Text>
+          ))}
+        </Alert>
+      )}
+      <ProblemAlert error={draft.form.problem} />
+      <WaitingNotice draft={draft} />
+      <DialogButtons onCancel={draft.cancelResolve} isSending={draft.form.isSending}>
+        {savesNothing ? texts.keepTheirs : texts.saveChoice}
+      </DialogButtons>
+    </Form>
   );
 }
 

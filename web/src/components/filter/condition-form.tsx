@@ -1,6 +1,7 @@
-import { Button, NativeSelect, Select, Stack, TextInput } from '@mantine/core';
+import { Button, NativeSelect, Select, TextInput } from '@mantine/core';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { useShellTexts } from '../../texts/use-shell-texts';
+import { Form } from '../form';
 import {
   attributePrefix,
   type Condition,
@@ -43,83 +44,71 @@ export function ConditionForm({ fields, names, initial, isExact, onApply }: Cond
     setOperator((next === null ? undefined : defaultOperator(next, fields[next]?.operators, isExact)) ?? '');
     setValue('');
   };
+  const apply = () => {
+    const sent = operator === '_in' ? listOf(value) : value.trim();
+    if (name === null || sent === '') return;
+    onApply({ field: field?.kind === 'attribute' ? `${attributePrefix}${attribute}` : name, operator, value: sent });
+  };
   return (
-    <form
-      ref={form}
-      onSubmit={(event) => {
-        event.preventDefault();
-        // React events bubble through portals: do not submit a form around the builder.
-        event.stopPropagation();
-        const sent = operator === '_in' ? listOf(value) : value.trim();
-        if (name === null || sent === '') return;
-        onApply({
-          field: field?.kind === 'attribute' ? `${attributePrefix}${attribute}` : name,
-          operator,
-          value: sent,
-        });
-      }}
-    >
-      <Stack gap="sm" w={260}>
-        <Select
-          label={texts.field}
-          data={Object.entries(fields).map(([key, { kind }]) => ({
-            value: key,
-            label: kind === 'attribute' ? texts.attribute : (names.fields[key] ?? key),
-          }))}
-          value={name}
-          onChange={choose}
-          searchable
-          comboboxProps={{ withinPortal: false, keepMounted: true }}
-          data-autofocus={initial === undefined || undefined}
+    <Form ref={form} gap="sm" style={{ width: 260 }} onSubmit={apply}>
+      <Select
+        label={texts.field}
+        data={Object.entries(fields).map(([key, { kind }]) => ({
+          value: key,
+          label: kind === 'attribute' ? texts.attribute : (names.fields[key] ?? key),
+        }))}
+        value={name}
+        onChange={choose}
+        searchable
+        comboboxProps={{ withinPortal: false, keepMounted: true }}
+        data-autofocus={initial === undefined || undefined}
+      />
+      {field?.kind === 'attribute' && (
+        <TextInput
+          label={texts.attributeName}
+          value={attribute}
+          onChange={(event) => setAttribute(event.currentTarget.value)}
+          required
+          pattern="[A-Za-z0-9_\-]{1,64}"
+          autoComplete="off"
         />
-        {field?.kind === 'attribute' && (
-          <TextInput
-            label={texts.attributeName}
-            value={attribute}
-            onChange={(event) => setAttribute(event.currentTarget.value)}
-            required
-            withAsterisk={false}
-            pattern="[A-Za-z0-9_\-]{1,64}"
-            autoComplete="off"
-          />
-        )}
-        {field !== undefined && (
-          <>
-            {field.operators.length > 1 && (
-              <NativeSelect
-                label={texts.operator}
-                value={operator}
-                onChange={(event) => {
-                  const next = event.currentTarget.value as Operator;
-                  if (!isPlainText(field, operator) || !isPlainText(field, next)) setValue('');
-                  setOperator(next);
-                }}
-                data={field.operators.map((one) => ({
-                  value: one,
-                  label: texts.operators[one === '' ? 'equals' : one],
-                }))}
-              />
-            )}
-            {name !== null && field.operators.includes('_lt') && (
-              <TimePresets onApply={(preset) => onApply({ field: name, ...preset })} />
-            )}
-            <ValueInput
-              key={operator}
-              field={field}
-              operator={operator}
-              choiceNames={names.choices?.[name ?? ''] ?? {}}
-              suggestions={names.suggestions?.[name ?? ''] ?? []}
-              value={value}
-              onChange={setValue}
-              isFocused={initial !== undefined}
+      )}
+      {field !== undefined && (
+        <>
+          {field.operators.length > 1 && (
+            <NativeSelect
+              label={texts.operator}
+              value={operator}
+              onChange={(event) => {
+                const next = event.currentTarget.value as Operator;
+                if (!isPlainText(field, operator) || !isPlainText(field, next)) setValue('');
+                setOperator(next);
+              }}
+              data={field.operators.map((one) => ({
+                value: one,
+                label: texts.operators[one === '' ? 'equals' : one],
+              }))}
             />
-          </>
-        )}
-        <Button type="submit" disabled={name === null}>
-          {texts.apply}
-        </Button>
-      </Stack>
-    </form>
+          )}
+          {name !== null && field.operators.includes('_lt') && (
+            <TimePresets onApply={(preset) => onApply({ field: name, ...preset })} />
+          )}
+          <ValueInput
+            key={operator}
+            field={field}
+            operator={operator}
+            choiceNames={names.choices?.[name ?? ''] ?? {}}
+            suggestions={names.suggestions?.[name ?? ''] ?? []}
+            value={value}
+            onChange={setValue}
+            isFocused={initial !== undefined}
+          />
+        </>
+      )}
+      <Button type="submit" disabled={name === null}>
+        {texts.apply}
+      </Button>
+    </Form>
   );
 }
 

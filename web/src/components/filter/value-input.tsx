@@ -25,7 +25,7 @@ export function ValueInput({ field, operator, choiceNames, suggestions, ...input
   const { filter: texts } = useShellTexts();
   const { value, onChange, isFocused } = input;
   const focus = isFocused ? { 'data-autofocus': true } : {};
-  const common = { ...focus, label: texts.value, value, required: true, withAsterisk: false };
+  const common = { ...focus, label: texts.value, value, required: true };
   const choose = (data: { value: string; label: string }[]) => (
     <NativeSelect
       {...common}

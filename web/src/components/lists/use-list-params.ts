@@ -1,8 +1,7 @@
 import { useCallback, useEffect, useMemo, useState } from 'react';
 import { useLocation, useSearchParams } from 'react-router';
-import { attributePrefix, type FilterFields } from '../filter/conditions';
-
-const orderKeys = ['order_by', 'order_dir'] as const;
+import type { FilterFields } from '../filter/conditions';
+import { filtersIn, knownValues, queryOf, withChanges } from './list-values';
 
 /** Rows per page to choose from. */
 export const pageSizes = ['25', '50', '100'] as const;
@@ -76,18 +75,10 @@ export function useListParams<Query extends object>(
   };
   const set = useCallback(
     (changes: Record<string, string | null>) =>
-      setSearch(
-        (current) => {
-          for (const [name, value] of Object.entries(changes))
-            if (value === null || value === '') current.delete(name);
-            else current.set(name, value);
-          return new URLSearchParams(current);
-        },
-        { replace: true },
-      ),
+      setSearch((current) => withChanges(current, changes), { replace: true }),
     [setSearch],
   );
-  const filterNames = Object.keys(values).filter((name) => !(orderKeys as readonly string[]).includes(name));
+  const filterNames = filtersIn(values);
   const cursor = stack.at(-1);
   const perPage = Number(sizeOf(search.get(sizeKey)) ?? sizeOf(localStorage.getItem(storageKey)) ?? pageSizes[0]);
   return {
@@ -105,20 +96,4 @@ export function useListParams<Query extends object>(
     next: (following) => turnTo([...stack, following]),
     previous: () => turnTo(stack.slice(0, -1)),
   };
-}
-
-function knownValues(search: URLSearchParams, fields: FilterFields, extras: readonly string[]): Record<string, string> {
-  const names = new Set<string>([...orderKeys, ...extras]);
-  const hasAttributes = Object.values(fields).some(({ kind }) => kind === 'attribute');
-  for (const [field, { kind, operators }] of Object.entries(fields))
-    if (kind !== 'attribute') for (const operator of operators) names.add(`${field}${operator}`);
-  const isKnown = (name: string) => names.has(name) || (hasAttributes && name.startsWith(attributePrefix));
-  return Object.fromEntries([...search].filter(([name, value]) => value !== '' && isKnown(name)));
-}
-
-/** Returns the query of the API, which takes the values of `_in` as an array. */
-function queryOf(values: Record<string, string>): Record<string, string | string[]> {
-  return Object.fromEntries(
-    Object.entries(values).map(([name, value]) => [name, name.endsWith('_in') ? value.split(',') : value]),
-  );
 }

@@ -6,14 +6,12 @@ import { TimeText } from '../../components/time-text';
 import { operationPermissions } from '../../operations/permissions';
 import { own } from '../../own';
 import { useMe } from '../../session/use-me';
-import { useTexts } from '../../texts/language';
-import { usersTexts as de } from '../texts.de';
-import { usersTexts as en } from '../texts.en';
-import type { Cause } from './login-data';
+import { useUsersTexts } from '../use-users-texts';
+import type { Cause } from './data';
 
 /** Returns the title and the text of a cause. A later version of the service may add causes. */
 export function useCauseTexts(): (cause: Cause) => { title: string; text: string } {
-  const { causes, despite } = useTexts({ en, de }).check;
+  const { causes, despite } = useUsersTexts().check;
   return ({ code, blocks, evidence = {} }) => {
     const texts = own(causes, code);
     const text = texts?.text(evidence) ?? '';
@@ -24,7 +22,7 @@ export function useCauseTexts(): (cause: Cause) => { title: string; text: string
 
 /** Shows since when and until when a cause holds, and who caused it. */
 export function CauseFacts({ cause: { code, since, until, by, evidence } }: { cause: Cause }): ReactNode {
-  const { since: beginnings, until: ends, bulk } = useTexts({ en, de }).check;
+  const { since: beginnings, until: ends, bulk } = useUsersTexts().check;
   const { canAny } = useMe();
   const operation_id = evidence?.operation_id;
   const facts = [
@@ -59,7 +57,7 @@ export function CauseFacts({ cause: { code, since, until, by, evidence } }: { ca
 }
 
 function Actor({ actor: { actor_type, actor_id, name } }: { actor: Schema<'CauseActorResponse'> }): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useUsersTexts();
   const { can } = useMe();
   if (actor_type === 'system') return texts.history.bySystem;
   const by = actor_type === 'key' ? texts.history.byKey : texts.history.by;

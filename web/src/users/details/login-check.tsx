@@ -8,16 +8,13 @@ import { PageSkeleton } from '../../components/page';
 import { ProblemAlert } from '../../components/problem-alert';
 import { TimeText } from '../../components/time-text';
 import { RetryMail, stateColors } from '../../mails/retry-mail';
-import { mailsTexts as mailsDe } from '../../mails/texts.de';
-import { mailsTexts as mailsEn } from '../../mails/texts.en';
-import { useLanguage, useTexts } from '../../texts/language';
-import { usersTexts as de } from '../texts.de';
-import { usersTexts as en } from '../texts.en';
-import classes from '../users.module.css';
+import { useMailsTexts } from '../../mails/use-mails-texts';
+import type { User } from '../data';
 import type { UserAction } from '../use-user-actions';
-import type { User } from '../user';
+import { useUsersTexts } from '../use-users-texts';
+import classes from '../users.module.css';
+import { type Cause, failedMailOf, useLoginCheck, type UserMail } from './data';
 import { CauseFacts, useCauseTexts } from './login-cause';
-import { type Cause, failedMailOf, useLoginCheck, type UserMail } from './login-data';
 import { Remedies } from './login-remedies';
 
 /** What else helps the user against a cause. */
@@ -25,7 +22,7 @@ const extras: Partial<Record<Cause['code'], UserAction[]>> = { locked: ['resetMa
 
 /** Explains why a user cannot log in. Shows the last mails and the last rejected logins. */
 export function LoginCheck({ user }: { user: User }): ReactNode {
-  const texts = useTexts({ en, de }).check;
+  const texts = useUsersTexts().check;
   const check = useLoginCheck(user.user_id);
   if (check.isPending) return <PageSkeleton />;
   if (check.data === undefined) return <ProblemAlert error={check.error} onRetry={() => void check.refetch()} />;
@@ -64,7 +61,7 @@ export function LoginCheck({ user }: { user: User }): ReactNode {
 }
 
 function NothingFound({ user, hasFailures }: { user: User; hasFailures: boolean }): ReactNode {
-  const { fine } = useTexts({ en, de }).check;
+  const { fine } = useUsersTexts().check;
   return (
     <Card color="green" icon={IconCircleCheck} title={fine.title} order={2}>
       <Text size="sm">{hasFailures ? fine.wrongPassword : fine.text}</Text>
@@ -123,9 +120,8 @@ function List({ title, empty, children }: { title: string; empty: string; childr
 }
 
 function MailItem({ mail, user }: { mail: UserMail; user: User }): ReactNode {
-  const texts = useTexts({ en: mailsEn, de: mailsDe });
-  const { check } = useTexts({ en, de });
-  const language = useLanguage();
+  const texts = useMailsTexts();
+  const { check } = useUsersTexts();
   const { kind, state, attempts, last_error, sent_at } = mail;
   return (
     <li className={classes.item}>
@@ -137,7 +133,7 @@ function MailItem({ mail, user }: { mail: UserMail; user: User }): ReactNode {
           </Badge>
           <Text size="sm" c="dimmed" component="div">
             {sent_at !== undefined && <TimeText value={sent_at} />}
-            {attempts !== undefined && texts.attempts(attempts.toLocaleString(language), attempts === 1)}
+            {attempts !== undefined && texts.attempts(attempts)}
           </Text>
           <RetryMail mail={mail} recipient={user.email} />
         </Group>

@@ -1,17 +1,15 @@
 import { Alert, Button, Group, Stack, Text } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
-import { useTexts } from '../../texts/language';
-import { usersTexts as de } from '../texts.de';
-import { usersTexts as en } from '../texts.en';
-import type { User } from '../user';
+import type { User } from '../data';
+import { useUsersTexts } from '../use-users-texts';
+import { failedMailOf, useLoginCheck } from './data';
 import { CauseFacts, useCauseTexts } from './login-cause';
-import { failedMailOf, useLoginCheck } from './login-data';
 import { Remedies } from './login-remedies';
 
 /** Says at the top of the page of a user that the user cannot log in, with the remedies. */
 export function LoginNotice({ user, onShow }: { user: User; onShow: () => void }): ReactNode {
-  const texts = useTexts({ en, de }).check;
+  const texts = useUsersTexts().check;
   const textsOf = useCauseTexts();
   const { data: check } = useLoginCheck(user.user_id);
   const [cause] = check?.causes ?? [];

@@ -1,20 +1,19 @@
-import { Button, Group, Stack, TextInput } from '@mantine/core';
+import { Button, Group, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { type ReactNode, useState } from 'react';
 import { Link } from 'react-router';
 import { changed } from '../../api/stale';
 import { removeBlock } from '../../attacks/data';
 import { Dialog, DialogButtons } from '../../components/dialog';
+import { Form } from '../../components/form';
 import { ProblemAlert } from '../../components/problem-alert';
 import { useProblemForm } from '../../components/use-problem-form';
 import { useMe } from '../../session/use-me';
-import { useTexts } from '../../texts/language';
 import { useErrorTexts } from '../../texts/use-error-texts';
-import { usersTexts as de } from '../texts.de';
-import { usersTexts as en } from '../texts.en';
-import { changeUser, type User } from '../user';
+import { changeUser, type User } from '../data';
 import { type UserAction, useUserActions } from '../use-user-actions';
-import type { Cause } from './login-data';
+import { useUsersTexts } from '../use-users-texts';
+import type { Cause } from './data';
 
 /** Actions for the remedies of the service. A mailed link voids nothing, so it comes first. */
 const actionsFor: Partial<Record<Cause['remedies'][number], UserAction[]>> = {
@@ -36,7 +35,7 @@ interface RemediesProps {
 
 /** Shows the remedies that the caller may use, each as one button, and highlights the first. */
 export function Remedies({ user, cause, extra = [], mailFailed = false }: RemediesProps): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useUsersTexts();
   const { can } = useMe();
   const { textOf } = useErrorTexts();
   const actions = useUserActions(user);
@@ -98,14 +97,14 @@ interface CorrectAddressProps {
 /** Corrects the address of a user, which mails an invitation or a link to confirm the address. */
 function CorrectAddress({ user, onClose }: CorrectAddressProps): ReactNode {
   return (
-    <Dialog opened onClose={onClose} title={useTexts({ en, de }).check.correct}>
+    <Dialog opened onClose={onClose} title={useUsersTexts().check.correct}>
       <CorrectAddressForm user={user} onClose={onClose} />
     </Dialog>
   );
 }
 
 function CorrectAddressForm({ user, onClose }: CorrectAddressProps): ReactNode {
-  const { check: texts, create, fields } = useTexts({ en, de });
+  const { check: texts, create, fields } = useUsersTexts();
   const form = useProblemForm(['email']);
   const [email, setEmail] = useState(user.email_pending ?? user.email);
   const address = email.trim();
@@ -117,28 +116,21 @@ function CorrectAddressForm({ user, onClose }: CorrectAddressProps): ReactNode {
     await changed('users');
   };
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        void send();
-      }}
-    >
-      <Stack gap="md">
-        <TextInput
-          label={fields.email}
-          description={isInvited ? texts.correctInvited : texts.correctActive}
-          type="email"
-          autoComplete="off"
-          value={email}
-          onChange={(event) => setEmail(event.currentTarget.value)}
-          error={form.errorOf('email')}
-          data-autofocus
-        />
-        <ProblemAlert error={form.problem} />
-        <DialogButtons onCancel={onClose} isSending={form.isSending} disabled={address === user.email}>
-          {texts.correctAndSend}
-        </DialogButtons>
-      </Stack>
-    </form>
+    <Form onSubmit={send}>
+      <TextInput
+        label={fields.email}
+        description={isInvited ? texts.correctInvited : texts.correctActive}
+        type="email"
+        autoComplete="off"
+        value={email}
+        onChange={(event) => setEmail(event.currentTarget.value)}
+        error={form.errorOf('email')}
+        data-autofocus
+      />
+      <ProblemAlert error={form.problem} />
+      <DialogButtons onCancel={onClose} isSending={form.isSending} disabled={address === user.email}>
+        {texts.correctAndSend}
+      </DialogButtons>
+    </Form>
   );
 }

@@ -1,7 +1,7 @@
 import { api, dataOf } from '../../api/client';
 import { ApiProblem } from '../../api/problems';
 import { type Draft, useDraft } from '../../components/drafts/use-draft';
-import { cacheUser, changeUser, type User } from '../user';
+import { cacheUser, changeUser, type User } from '../data';
 import { changesOf, isJsonObject, type UserValues, valuesOf } from './user-values';
 
 /** Edits a user. */

@@ -1,17 +1,15 @@
 import { Box } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { DraftForm } from '../../components/drafts/draft-form';
-import { useTexts } from '../../texts/language';
-import { usersTexts as de } from '../texts.de';
-import { usersTexts as en } from '../texts.en';
+import type { User } from '../data';
+import { useUsersTexts } from '../use-users-texts';
 import { useValueText } from '../use-value-text';
-import type { User } from '../user';
 import { useUserDraft } from './use-user-draft';
 import { UserFormFields } from './user-form-fields';
 
 /** Changes the fields of a user. */
 export function UserData({ user }: { user: User }): ReactNode {
-  const { fields } = useTexts({ en, de });
+  const { fields } = useUsersTexts();
   const draft = useUserDraft(user);
   return (
     <Box maw={800}>

@@ -2,26 +2,19 @@ import { Box, Button, Group, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { FactorIcon } from '../../account/factors/factor-icon';
-import { api, dataOf } from '../../api/client';
 import { EmptyState, PageSkeleton } from '../../components/page';
 import { ProblemAlert } from '../../components/problem-alert';
 import { TimeText } from '../../components/time-text';
-import { useTexts } from '../../texts/language';
-import { usersTexts as de } from '../texts.de';
-import { usersTexts as en } from '../texts.en';
+import { type User, userFactorsQuery } from '../data';
 import { useUserActions } from '../use-user-actions';
+import { useUsersTexts } from '../use-users-texts';
 import classes from '../users.module.css';
-import type { User } from '../user';
 
 /** Shows the second factors of a user, and resets them. */
 export function UserFactors({ user }: { user: User }): ReactNode {
-  const texts = useTexts({ en, de }).factors;
+  const texts = useUsersTexts().factors;
   const { mayDo, start, dialog } = useUserActions(user);
-  const { user_id } = user;
-  const factors = useQuery({
-    queryKey: ['users', 'factors', user_id],
-    queryFn: () => dataOf(api.GET('/user/{user_id}/factor/list', { params: { path: { user_id } } })),
-  });
+  const factors = useQuery(userFactorsQuery(user.user_id));
   if (factors.isPending) return <PageSkeleton />;
   if (factors.data === undefined) return <ProblemAlert error={factors.error} onRetry={() => void factors.refetch()} />;
   const { items, recovery_codes_left } = factors.data;

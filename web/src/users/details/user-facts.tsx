@@ -7,18 +7,16 @@ import { Facts } from '../../components/facts';
 import { Section } from '../../components/page';
 import { TimeText } from '../../components/time-text';
 import { useMe } from '../../session/use-me';
-import { useTexts } from '../../texts/language';
+import { isLocked, type User } from '../data';
 import { personFields } from '../fields';
-import { usersTexts as de } from '../texts.de';
-import { usersTexts as en } from '../texts.en';
 import { useUserNames } from '../use-user-names';
+import { useUsersTexts } from '../use-users-texts';
 import { useValueText } from '../use-value-text';
-import { isLocked, type User } from '../user';
 import classes from './user-overview.module.css';
 
 /** Shows the fields about the person. */
 export function PersonFacts({ user }: { user: User }): ReactNode {
-  const { edit: texts, fields, overview } = useTexts({ en, de });
+  const { edit: texts, fields, overview } = useUsersTexts();
   const { email, email_pending, attributes } = user;
   return (
     <Section title={texts.person}>
@@ -52,7 +50,7 @@ export function PersonFacts({ user }: { user: User }): ReactNode {
 
 /** Shows the other fields of a user. */
 export function AccountFacts({ user }: { user: User }): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useUsersTexts();
   const { fields, overview } = texts;
   const { can } = useMe();
   const textOf = useValueText();

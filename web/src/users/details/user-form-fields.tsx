@@ -2,12 +2,11 @@ import { Checkbox, Fieldset, JsonInput, SimpleGrid, Stack, TagsInput, TextInput 
 import type { ReactNode } from 'react';
 import type { Draft } from '../../components/drafts/use-draft';
 import { TimeInput } from '../../components/time-input';
-import { useLanguage, useTexts } from '../../texts/language';
+import { useLanguage } from '../../texts/language';
+import type { User } from '../data';
 import { type FieldDefinition, type PersonField, personFields, userFields } from '../fields';
-import { usersTexts as de } from '../texts.de';
-import { usersTexts as en } from '../texts.en';
+import { useUsersTexts } from '../use-users-texts';
 import classes from '../users.module.css';
-import type { User } from '../user';
 import { isJsonObject, type UserValues } from './user-values';
 
 const autoComplete = 'off';
@@ -20,7 +19,7 @@ interface FieldsProps {
 
 /** The fields of a user in groups: person, login, access and attributes. */
 export function UserFormFields({ draft, user }: FieldsProps): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useUsersTexts();
   const language = useLanguage();
   const line = (field: PersonField | 'name' | 'email', hint?: string) => (
     <TextInput
@@ -75,7 +74,7 @@ export function UserFormFields({ draft, user }: FieldsProps): ReactNode {
 }
 
 function AccessFields({ draft, user }: FieldsProps): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useUsersTexts();
   const { carrier_scope, allowed_ips, second_factor_required_from } = draft.values;
   return (
     <Fieldset mx={0} classNames={groupClasses} legend={texts.edit.access}>

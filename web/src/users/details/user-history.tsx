@@ -1,41 +1,24 @@
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { api, dataOf } from '../../api/client';
 import { useChanges } from '../../audit/changes';
-import type { AuditEvent, Names } from '../../audit/data';
+import { type AuditEvent, historyQuery, type Names } from '../../audit/data';
 import { ActorText } from '../../audit/event-parties';
-import { auditTexts as auditDe } from '../../audit/texts.de';
-import { auditTexts as auditEn } from '../../audit/texts.en';
+import { useAuditTexts } from '../../audit/use-audit-texts';
 import { useEventName } from '../../audit/use-event-name';
 import { AddressLink } from '../../components/address-link';
 import { EmptyState, PageSkeleton } from '../../components/page';
 import { ProblemAlert } from '../../components/problem-alert';
 import { TimeText } from '../../components/time-text';
-import { useTexts } from '../../texts/language';
-import { usersTexts as de } from '../texts.de';
-import { usersTexts as en } from '../texts.en';
+import type { User } from '../data';
 import { useUserNames } from '../use-user-names';
+import { useUsersTexts } from '../use-users-texts';
 import classes from '../users.module.css';
-import type { User } from '../user';
-
-const perPage = 25;
 
 /** Shows the events about a user, newest first. */
 export function UserHistory({ user }: { user: User }): ReactNode {
-  const texts = useTexts({ en, de }).history;
-  const { user_id } = user;
-  const history = useInfiniteQuery({
-    queryKey: ['audit', 'of', user_id],
-    initialPageParam: null as string | null,
-    queryFn: ({ pageParam: cursor }) =>
-      dataOf(
-        api.GET('/audit/list', {
-          params: { query: { target_id: user_id, per_page: perPage, ...(cursor === null ? {} : { cursor }) } },
-        }),
-      ),
-    getNextPageParam: ({ next_cursor }) => next_cursor,
-  });
+  const texts = useUsersTexts().history;
+  const history = useInfiniteQuery(historyQuery(user.user_id));
   const events = history.data?.pages.flatMap(({ items }) => items) ?? [];
   const names = useUserNames(events.map(({ actor_type, actor_id }) => (actor_type === 'user' ? actor_id : null)));
   if (history.isPending) return <PageSkeleton />;
@@ -85,7 +68,7 @@ function HistoryItem({ event, names }: { event: AuditEvent; names: Names }): Rea
 
 /** Shows the changed fields of an event of the audit log, as before → after. */
 function ChangeList({ changes }: { changes: Record<string, unknown> }): ReactNode {
-  const order = Object.keys(useTexts({ en: auditEn, de: auditDe }).keys);
+  const order = Object.keys(useAuditTexts().keys);
   const describe = useChanges();
   const shown = Object.entries(changes).filter(([, change]) => !isEmptyFromTheStart(change));
   if (shown.length === 0) return null;

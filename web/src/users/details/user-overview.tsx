@@ -8,10 +8,9 @@ import { rolePath } from '../../roles/role-links';
 import { useMe } from '../../session/use-me';
 import { sessionsQuery } from '../../sessions/data';
 import { useDeviceName } from '../../sessions/session-columns';
-import { useLanguage, useTexts } from '../../texts/language';
-import { usersTexts as de } from '../texts.de';
-import { usersTexts as en } from '../texts.en';
-import type { User } from '../user';
+import { useLanguage } from '../../texts/language';
+import type { User } from '../data';
+import { useUsersTexts } from '../use-users-texts';
 import { AccountFacts, PersonFacts } from './user-facts';
 import classes from './user-overview.module.css';
 
@@ -70,7 +69,7 @@ function Cell({ label, tab, hint, children }: CellProps): ReactNode {
 }
 
 function LastLogin({ user: { user_id, last_login_at, last_login_ip } }: { user: User }): ReactNode {
-  const { fields } = useTexts({ en, de });
+  const { fields } = useUsersTexts();
   const deviceOf = useDeviceName();
   const { can } = useMe();
   const newest = { user_id, order_by: 'created_at', order_dir: 'desc', per_page: 1, count: 'none' } as const;
@@ -94,7 +93,7 @@ function LastLogin({ user: { user_id, last_login_at, last_login_ip } }: { user: 
 }
 
 function LiveSessions({ user: { user_id } }: { user: User }): ReactNode {
-  const { overview: texts } = useTexts({ en, de });
+  const { overview: texts } = useUsersTexts();
   const language = useLanguage();
   const { can } = useMe();
   const live = {
@@ -128,7 +127,7 @@ function LiveSessions({ user: { user_id } }: { user: User }): ReactNode {
 }
 
 function Factors({ user: { second_factors, must_enroll_second_factor, ...user } }: { user: User }): ReactNode {
-  const { overview: texts, factors, fields } = useTexts({ en, de });
+  const { overview: texts, factors, fields } = useUsersTexts();
   const from = user.second_factor_required_from;
   return (
     <Cell
@@ -150,7 +149,7 @@ function Factors({ user: { second_factors, must_enroll_second_factor, ...user } 
 }
 
 function Roles({ user: { roles } }: { user: User }): ReactNode {
-  const { overview: texts, fields, noRoles } = useTexts({ en, de });
+  const { overview: texts, fields, noRoles } = useUsersTexts();
   const { can } = useMe();
   const others = roles.slice(rolesShown);
   return (

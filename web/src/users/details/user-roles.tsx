@@ -5,16 +5,14 @@ import { EmptyState, PageSkeleton } from '../../components/page';
 import { ProblemAlert } from '../../components/problem-alert';
 import { useRoles } from '../../roles/use-roles';
 import { useMe } from '../../session/use-me';
-import { useTexts } from '../../texts/language';
-import { usersTexts as de } from '../texts.de';
-import { usersTexts as en } from '../texts.en';
-import type { User } from '../user';
+import type { User } from '../data';
+import { useUsersTexts } from '../use-users-texts';
 import { useValueText } from '../use-value-text';
 import { useUserDraft } from './use-user-draft';
 
 /** Shows the roles of a user. With `user:update`, the caller can change them. */
 export function UserRoles({ user }: { user: User }): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useUsersTexts();
   const { can } = useMe();
   const roles = useRoles();
   const draft = useUserDraft(user);

@@ -1,34 +1,25 @@
 import { Button } from '@mantine/core';
-import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { api, dataOf, type QueryOf } from '../../api/client';
 import { DataTable } from '../../components/lists/data-table';
 import { useListParams } from '../../components/lists/use-list-params';
+import { type SessionFilter, sessionsQuery } from '../../sessions/data';
 import { useEndSession } from '../../sessions/end-session-button';
 import { useSessionColumns } from '../../sessions/session-columns';
-import { useTexts } from '../../texts/language';
-import { usersTexts as de } from '../texts.de';
-import { usersTexts as en } from '../texts.en';
+import type { User } from '../data';
 import { useUserActions } from '../use-user-actions';
+import { useUsersTexts } from '../use-users-texts';
 import classes from '../users.module.css';
-import type { User } from '../user';
-
-type Query = QueryOf<'listSessions'>;
 
 const noFilters = {};
 
 /** Lists the live sessions of a user, and ends one or all of them. */
 export function UserSessions({ user }: { user: User }): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useUsersTexts();
   const { mayDo, start, dialog } = useUserActions(user);
   const endSession = useEndSession();
-  const params = useListParams<Query>(noFilters);
-  const query: Query = { ...params.query, user_id: user.user_id, active: true };
-  const list = useQuery({
-    queryKey: ['sessions', 'list', query],
-    queryFn: ({ signal }) => dataOf(api.GET('/auth/session/list', { params: { query }, signal })),
-    placeholderData: keepPreviousData,
-  });
+  const params = useListParams<SessionFilter>(noFilters);
+  const list = useQuery(sessionsQuery({ ...params.query, user_id: user.user_id, active: true }));
   const { device, ip, login, seen } = useSessionColumns(false);
   const hasSessions = (list.data?.items.length ?? 0) > 0;
   return (

@@ -1,4 +1,4 @@
-import type { User } from '../user';
+import type { User } from '../data';
 import { changesOf, isJsonObject, valuesOf } from './user-values';
 
 describe('the form of a user', () => {

@@ -1,6 +1,6 @@
 import { isObject, own } from '../../own';
+import type { User, UserChanges } from '../data';
 import { type PersonField, personFields } from '../fields';
-import type { User, UserChanges } from '../user';
 
 /** The values of the form of a user: texts as typed, lists as in the API. */
 export interface UserValues extends Record<PersonField, string> {

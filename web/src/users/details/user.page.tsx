@@ -5,14 +5,13 @@ import { lazyPart } from '../../components/boundary';
 import { BackLink, PageHeader, PageSkeleton } from '../../components/page';
 import { ProblemAlert } from '../../components/problem-alert';
 import { useMe } from '../../session/use-me';
-import { useTexts } from '../../texts/language';
-import { usersTexts as de } from '../texts.de';
+import { fullNameOf, type User, useUser } from '../data';
 import { usersTexts as en } from '../texts.en';
 import { useUserActions } from '../use-user-actions';
+import { useUsersTexts } from '../use-users-texts';
 import { UserBadges } from '../user-badges';
 import { UserMenu } from '../user-menu';
 import classes from '../users.module.css';
-import { fullNameOf, type User, useUser } from '../user';
 import { LoginCheck } from './login-check';
 import { LoginNotice } from './login-notice';
 import { UserData } from './user-data';
@@ -27,7 +26,7 @@ type Tab = keyof typeof en.tabs;
 
 /** Shows a user. The URL contains the tab. */
 export function UserPage(): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useUsersTexts();
   const { userId = '' } = useParams();
   const user = useUser(userId);
   return (
@@ -43,7 +42,7 @@ export function UserPage(): ReactNode {
 }
 
 function UserView({ user }: { user: User }): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useUsersTexts();
   const { can } = useMe();
   const [search, setSearch] = useSearchParams();
   const isDeleted = user.deleted_at !== null;
@@ -94,7 +93,7 @@ function UserView({ user }: { user: User }): ReactNode {
 
 /** Shows what operators do most, and all else in a menu. The notice below contains remedies. */
 function UserButtons({ user, onEdit }: { user: User; onEdit?: () => void }): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useUsersTexts();
   const { mayDo, start, dialog } = useUserActions(user);
   const hasSecure = user.status === 'active' && mayDo('secure');
   return (
@@ -116,7 +115,7 @@ function UserButtons({ user, onEdit }: { user: User; onEdit?: () => void }): Rea
 }
 
 function Summary({ user }: { user: User }): ReactNode {
-  const texts = useTexts({ en, de });
+  const texts = useUsersTexts();
   const parts = [fullNameOf(user), user.email, user.carrier_id ?? texts.userType.system].filter(
     (part) => part !== null,
   );
