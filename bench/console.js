@@ -43,7 +43,7 @@ async function loadCold(context, url, network) {
   return { page, kB: bytes / KB, seconds: (performance.now() - start) / 1_000 };
 }
 
-/** Measures cold loads, each in a profile of its own. */
+/** Measures cold loads, each in a new profile. */
 async function measureLoads(open, url, network) {
   const loads = [];
   for (let load = 0; load < options.loads; load++) {

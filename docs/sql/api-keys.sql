@@ -129,11 +129,26 @@ order by sort_value desc, page.key_id desc
 limit $6;
 
 -- listReceived(user_id)
-select
-  keys.key_id, keys.name, keys.permissions,
-  case when keys.rotated_by = $1::uuid then keys.rotated_at else keys.created_at end as received_at
+select keys.key_id, keys.name, keys.permissions, received.at as received_at
 from keys
-where $2::uuid in (keys.created_by, keys.rotated_by) and (keys.revoked_at is null and keys.suspended_at is null and keys.expires_at > now())
+cross join lateral (
+  select max(at) as at
+  from (
+    select keys.created_at as at
+    where keys.created_by = $1::uuid
+    union all
+    select keys.rotated_at
+    where keys.rotated_by = $2::uuid
+    union all
+    select occurred_at
+    from events
+    where keys.previous_until > now()
+      and event_type = 'key.rotated'
+      and target_id = keys.key_id
+      and actor_id = $3::uuid
+  ) receipts
+) received
+where received.at is not null and (keys.revoked_at is null and keys.suspended_at is null and keys.expires_at > now())
 order by received_at desc, keys.key_id desc;
 
 -- rotate({ key_id: other_id, token_hash: hash, expires_at: null, rotated_by: user_id }, 86400, o...

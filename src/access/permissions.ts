@@ -20,7 +20,7 @@ export const ownPermissions = {
   'audit:read': 'Read the audit log within the scope',
   'change:read': 'Follow what changes about users, sessions, roles and API keys within the scope',
   'webhook:manage': 'Create, read and delete webhooks, which send the changes within the scope',
-  'address_block:manage': 'Block networks from logging in and resetting passwords',
+  'address_block:manage': 'Block logins and password resets from networks',
   'key:manage': 'Create, read and revoke API keys',
   'token:introspect': 'Introspect tokens of other users',
   'login:forward': 'Pass on the addresses of users within the scope who log in through a portal',

@@ -124,7 +124,7 @@ export const eventCatalogue = {
   },
   'key.revoked': { meaning: 'An API key was revoked.', impersonal: ['name'] },
   'address_block.created': {
-    meaning: 'A network was blocked from logging in and resetting passwords.',
+    meaning: 'Logins and password resets from a network were blocked.',
     impersonal: ['network', 'reason', 'expires_at'],
   },
   'address_block.removed': { meaning: 'The block of a network was removed.', impersonal: ['network', 'reason'] },

@@ -15,7 +15,7 @@ export type Attacks = RefusalRate & {
 
 /** Age up to which callers with the same scope share a result. */
 const ageMaxMs = 10_000;
-/** Fewer rejected logins in an hour are no attack, whatever is usual. */
+/** Number of rejected logins in an hour above which they can be an attack. */
 const attackMin = 30;
 /** An attack has more than this multiple of the usual number of rejected logins. */
 const attackFactor = 3;
@@ -65,7 +65,7 @@ export class AttacksService {
   }
 }
 
-/** Returns what the result depends on. For a limited System User, this includes the own id. */
+/** Returns what the result depends on. For a limited System User, this includes their own id. */
 function scopeKey({ actor_type, user_id, user_type, carrier_id, carrier_scope }: Scope): string {
   return JSON.stringify([
     user_type,

@@ -22,7 +22,7 @@ export class MailHealthResponse {
 
 /** The jobs in the background, without mails. */
 export class JobsHealthResponse {
-  /** `critical`: jobs stand still; `warning`: jobs failed */
+  /** `critical`: jobs have stalled; `warning`: jobs failed */
   @ApiProperty({ enum: healthStates }) state!: HealthState;
   /** number of jobs that have been due or running for more than 10 minutes @example 0 */
   overdue!: number;
@@ -34,7 +34,7 @@ export class JobsHealthResponse {
 
 /** The webhooks of all users. */
 export class WebhooksHealthResponse {
-  /** `critical`: the service disabled a webhook; `warning`: a webhook fails or is late by 10 min */
+  /** `critical`: the service disabled a webhook; `warning`: a webhook fails or is 10 min late */
   @ApiProperty({ enum: healthStates }) state!: HealthState;
   /** number of webhooks that the service disabled @example 0 */
   disabled!: number;

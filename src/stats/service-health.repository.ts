@@ -29,8 +29,8 @@ export class ServiceHealthRepository {
 
   /**
    * Reads the figures of mails, jobs, webhooks and the database. A job is overdue if it has been
-   * due or running for more than 10 minutes. So is the count of the overview, which nothing
-   * enqueues if no instance runs jobs.
+   * due or running for more than 10 minutes. The count of the overview is included by its due time,
+   * because no job exists for it while no instance runs jobs.
    */
   async read(): Promise<ServiceFigures> {
     const [row] = await this.database.run<ServiceFigures>(sql`

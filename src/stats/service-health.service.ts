@@ -9,7 +9,7 @@ import { ServiceHealthRepository } from './service-health.repository';
 
 /** The figures read all mails, so they are reused as long as those of the overview. */
 const maxAgeMs = 60_000;
-/** A webhook that has not sent a change for so long is late. */
+/** Age from which an unsent change makes a webhook late. */
 const lateSeconds = 600;
 const [mebibyte, gibibyte] = [2 ** 20, 2 ** 30];
 
@@ -21,16 +21,23 @@ type AllHealth = ServiceHealthResponse & Required<Pick<ServiceHealthResponse, 'm
 export class ServiceHealthService {
   private latest!: Promise<AllHealth>;
   private dueAt = 0;
+  private countedAt = '';
 
   constructor(
     private readonly health: ServiceHealthRepository,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
-  /** Returns the state of the service, or undefined for actors with a scope. */
-  async get(actor: Actor): Promise<ServiceHealthResponse | undefined> {
+  /**
+   * Returns the state of the service, or undefined for actors with a scope. Measures again after
+   * each count of the overview, so that both agree about mails.
+   * @param countedAt time of the counts of the overview
+   */
+  async get(actor: Actor, countedAt: string): Promise<ServiceHealthResponse | undefined> {
     if (actor.user_type !== 'system' || actor.carrier_scope !== null) return undefined;
-    const { mail, webhooks, ...rest } = await (monotonicMs() < this.dueAt ? this.latest : this.measure());
+    const isCurrent = countedAt === this.countedAt && monotonicMs() < this.dueAt;
+    this.countedAt = countedAt;
+    const { mail, webhooks, ...rest } = await (isCurrent ? this.latest : this.measure());
     return {
       ...rest,
       ...(holds(actor.permissions, 'mail:manage') && { mail }),

@@ -29,9 +29,9 @@ export class StatsController {
       'operations and what needs attention, within the carriers of the caller. ' +
       'A job counts users, sessions, logins and failed mails every minute, or less often if a count takes longer ' +
       'than 600 ms. `as_of` is the time of the last count, and `age_seconds` its age. ' +
-      'Expiring API keys require `key:manage`, mails `mail:manage`, webhooks `webhook:manage`, and an attack ' +
-      '`audit:read`: more rejected logins in the last hour than 30 and than three times the usual number. `health` ' +
-      'is for System Users without a carrier scope, and at most a minute old.',
+      'Expiring API keys require `key:manage`, mails `mail:manage`, webhooks `webhook:manage`, and attacks ' +
+      '`audit:read`: more than 30 rejected logins in the last hour, and more than three times the usual number. ' +
+      '`health` is for System Users without a carrier scope, and at most a minute old.',
     answer: { status: 200, type: OverviewResponse, description: 'The figures' },
   })
   getOverview(@CurrentActor() actor: Actor): Promise<Overview> {
@@ -45,9 +45,8 @@ export class StatsController {
   @Endpoint({
     description:
       'Counts the rejected logins (`login.failed`) of the last 24 hours, at most the last 200,000, by network and by ' +
-      'user. The result is at most 10 seconds old. Callers with a scope get only the rejected logins of users within ' +
-      'the scope, and no blocks. ' +
-      'A login with an unknown name belongs to no user, so only callers without a scope see it.',
+      'user. The result is at most 10 seconds old. Callers with a scope see only logins of users within the scope, ' +
+      'so none with an unknown name, and no blocks.',
     answer: { status: 200, type: AttacksResponse, description: 'Networks and users, and the rate of rejected logins' },
   })
   getAttacks(@CurrentActor() actor: Actor): Promise<Attacks> {

@@ -51,7 +51,7 @@ export class StatsService implements OnModuleInit {
       logins,
       operations_running,
       attention,
-      health: await this.health.get(actor),
+      health: await this.health.get(actor, age.as_of),
     };
   }
 

@@ -39,7 +39,7 @@ describe('the rotation of an API key', () => {
   const introspect = async (key: string) =>
     (await service.post('/auth/introspect', { token: admin.token, headers: form, body: `token=${key}` })).body;
 
-  it('returns a new secret of the same key, keeps the old one for a time, and records the event', async () => {
+  it('returns a new secret of the same key, keeps the old one as requested, and records the event', async () => {
     const old = await createKey(service, ['user:read'], { name: 'billing' });
     const before = await shown(old);
     const { key, ...rest } = await rotate(old, day);
@@ -66,11 +66,11 @@ describe('the rotation of an API key', () => {
     expect(await shown(old)).toMatchObject({ previous_last_used_at: null });
     expect(await use(old.key)).toBe(200);
     await until(async () => (await shown(old)).previous_last_used_at !== null);
-    // A further rotation begins again: nobody has used the second secret since.
+    // A further rotation resets the last use: the second secret was not used since.
     expect(await rotate(old, day)).toMatchObject({ previous_last_used_at: null });
   });
 
-  it('ends the old secret on all instances when its time is over, although they cached it (J40, S16)', async () => {
+  it('expires the old secret on all instances that cached it (J40, S16)', async () => {
     const old = await createKey(service, ['user:read']);
     const { key } = await rotate(old, day);
     const soon = `update keys set previous_until = now() + interval '2 s' where key_id = $1`;
@@ -126,7 +126,7 @@ describe('the rotation of an API key', () => {
     ]);
   });
 
-  it('brings no revoked, suspended or expired key back (J40, S7)', async () => {
+  it('rejects the rotation of a revoked, suspended or expired key (J40, S7)', async () => {
     const keys = [await createKey(service, ['user:read']), await createKey(service, ['user:read'])] as const;
     const expired = await createKey(service, ['user:read']);
     await service.delete(`/auth/key/${keys[0].key_id}`, admin);
@@ -163,7 +163,7 @@ describe('the rotation of an API key', () => {
     expect(await use(key)).toBe(200);
   });
 
-  it('rejects a wrong field, which the error names, and changes nothing', async () => {
+  it('names an invalid field in the error, and changes nothing', async () => {
     const old = await createKey(service, ['user:read']);
     const rotated = 'select token_hash from keys where key_id = $1';
     const before = await service.rows(rotated, [old.key_id]);
@@ -185,7 +185,7 @@ describe('the rotation of an API key', () => {
     expect(await service.rows(rotated, [old.key_id])).toEqual(before);
   });
 
-  it('makes the key one of those that are suspended when the user who rotated it is secured (R40)', async () => {
+  it('suspends the key when the user who rotated it is secured (R40)', async () => {
     const thief = await service.loginAs({ user_type: 'system', roles: ['administrator'] });
     const old = await createKey(service, ['user:read']);
     const answer = await send(old, { keep_old_seconds: day }, thief);
@@ -195,5 +195,23 @@ describe('the rotation of an API key', () => {
     expect((await secure({})).body.errors).toMatchObject([{ pointer: '/keys', code: 'field.required' }]);
     expect((await secure({ keys: 'suspend' })).status).toBe(200);
     expect([await use(answer.body.key), await use(old.key)]).toEqual([401, 401]);
+  });
+
+  it('suspends the key of a secured user whose secret is the old one since another rotation (R40)', async () => {
+    const thief = await service.loginAs({ user_type: 'system', roles: ['administrator'] });
+    const made = await createKey(service, ['user:read']);
+    const stolen = (await send(made, { keep_old_seconds: 0 }, thief)).body.key as string;
+    const secure = (body: object) =>
+      service.post(`/user/${thief.user_id}/secure`, { token: admin.token, body: { factors: 'keep', ...body } });
+    const { key } = await rotate(made, day);
+    expect([await use(stolen), await use(key)]).toEqual([200, 200]);
+    expect((await secure({})).body.errors).toMatchObject([{ pointer: '/keys', code: 'field.required' }]);
+    expect((await secure({ keys: 'suspend' })).status).toBe(200);
+    expect([await use(stolen), await use(key)]).toEqual([401, 401]);
+    const other = await service.loginAs({ user_type: 'system', roles: ['administrator'] });
+    const ended = await createKey(service, ['user:read']);
+    await send(ended, { keep_old_seconds: 0 }, other);
+    await rotate(ended, 0);
+    expect((await service.post(`/user/${other.user_id}/secure`, { token: admin.token, body: {} })).status).toBe(200);
   });
 });

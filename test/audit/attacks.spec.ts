@@ -85,7 +85,7 @@ describe('the attacks of the last 24 hours', () => {
     expect(await read(elsewhere)).toEqual({ networks: [], users: [], refused_last_hour: 0, usual_for_the_hour: 0 });
   });
 
-  it('compares the last hour with the median of this hour, and warns on the overview of an attack', async () => {
+  it('compares the last hour with the median of this hour, and warns of an attack on the overview', async () => {
     const warning = async (login: TestLogin) => {
       const { body } = await service.get('/stats/overview', login);
       return (body.attention as { kind: string }[]).find(({ kind }) => kind === 'attack');
@@ -100,7 +100,7 @@ describe('the attacks of the last 24 hours', () => {
       `update roles set permissions = array_remove(permissions, 'audit:read') where name = 'operator'`,
     );
     expect(await warning(reader)).toBeUndefined();
-    // Usual are 10 an hour; one day had an attack, and two days had nothing. The hour may pass.
+    // Usual: 10 an hour. One day had an attack, two days had nothing. The hour may pass.
     await service.rows(`
       insert into login_counts (hour, carrier_id, succeeded, failed)
       select

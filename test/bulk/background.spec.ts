@@ -130,7 +130,7 @@ describe('an operation in the background', () => {
   beforeAll(async () => {
     await service.rows(`
       insert into roles (name, user_types, permissions)
-      values ('tester', '{carrier}', '{}'), ('carrier_auditor', '{carrier}', '{audit:read}')`);
+      values ('tester', '{carrier}', '{}'), ('carrier_modules', '{carrier}', '{billing:read}')`);
   });
   beforeEach(async () => {
     await service.rows(`delete from users where carrier_id = 'few'`);
@@ -223,7 +223,7 @@ describe('an operation in the background', () => {
     const operator = await service.loginAs({ user_type: 'system', roles: ['operator'] });
     const user_id = ids.at(-1) as string;
     const operation = await meanwhile(0, operator.user_id, null, () =>
-      service.patch(`/user/${user_id}`, { token, body: { roles: ['carrier_auditor'] } }),
+      service.patch(`/user/${user_id}`, { token, body: { roles: ['carrier_modules'] } }),
     );
     expect(operation).toMatchObject({
       ...{ status: 'done', changed: 5, skipped: [{ user_id, reason: 'access.protected_user' }] },

@@ -23,7 +23,7 @@ describe('invitations for many users', () => {
   const mailsTo = (email: string) => service.mailbox.mails.filter(({ to }) => to.includes(email));
   const open = async (token: string | null) => (await service.get(`/auth/reset/${token}`)).status;
 
-  it('previews the number of mails and the time that they take, and invites only the invited', async () => {
+  it('previews the number of mails and the time that they take, and mails only invited users', async () => {
     await addInvited(3, 'new');
     const active = await service.createUser({ carrier_id: 'new' });
     await queueEmpty(service);
@@ -45,7 +45,7 @@ describe('invitations for many users', () => {
     expect(undo.body.code).toBe('operation.not_undoable');
   });
 
-  it('says that the mails take longer while others wait', async () => {
+  it('estimates a longer time while other mails wait', async () => {
     await addInvited(1, 'slow');
     await queueEmpty(service);
     const seconds = async () => (await patch('carrier_id=slow&dry_run=true')).body.mails_seconds as number;
@@ -95,7 +95,7 @@ describe('invitations for many users', () => {
     });
   });
 
-  it('stands alone in the body', async () => {
+  it('rejects other fields beside `invite`', async () => {
     const { status, body } = await patch('carrier_id=new', admin, { invite: true, locale: 'de' });
     expect([status, body.errors]).toEqual([400, [expect.objectContaining({ pointer: '/invite' })]]);
   });

@@ -100,7 +100,7 @@ describe('roles and API keys in the console', () => {
     const theirs = { description: 'All', permissions: ['tour:close', 'user:read'], may_grant: ['auditor'] };
     await patch('planner', theirs);
     await click(page, 'Save');
-    const dialog = dialogOf(page, 'Someone else saved changes meanwhile');
+    const dialog = dialogOf(page, 'Someone else has saved changes in the meantime');
     await sees(dialog, 'Also changed in the saved version');
     expect(await roleOf('planner')).toMatchObject({ ...theirs, version: 2 });
     const permissions = dialog.getByRole('radiogroup', { name: 'Permissions' });
@@ -211,14 +211,14 @@ describe('roles and API keys in the console', () => {
     await click(page, 'Add users', dialogOf(page, 'Grant the role fleet_operator'));
     await fill(page, { 'Search users by name': 'dispatcher' });
     await click(page, 'Select all 30', expectAccessible);
-    await click(page, 'Add 30 users', '30 users have the role now.', '30 users have this role');
+    await click(page, 'Add 30 users', '30 users now have the role.', '30 users have this role');
     const fields = 3;
     expect((await page.evaluate<number>('window.clicks')) + fields).toBeLessThanOrEqual(12);
     expect((await roleOf('fleet_operator')).permissions).toEqual(actions.map((action) => `fleet:${action}`).sort());
     await sees(page, linkOf(page, /^dispatcher-/).first(), linkOf(page, 'Show all 30'));
   });
 
-  it('waits for the service in an outage, and goes on with the half-filled form', async () => {
+  it('waits for the service in an outage, and continues with the half-filled form', async () => {
     const page = await subject.login(undefined, '/roles/create');
     await name(page).fill('half_filled');
     await page.getByRole('checkbox', { name: 'System Users' }).check();
@@ -308,7 +308,7 @@ describe('roles and API keys in the console', () => {
     const question = dialogOf(page, 'Replace the secret of pager?');
     await sees(question, 'The new secret is shown once.', expectAccessible);
     expect(await question.getByLabel('Expires').inputValue()).toBe('');
-    await question.getByLabel('The old secret also works for').selectOption('one hour');
+    await question.getByLabel('Keep the old secret working').selectOption('for one hour');
     await click(question, 'Replace secret');
     const dialog = dialogOf(page, 'Copy the API key now');
     const key = await dialog.getByLabel('API key').inputValue();
@@ -319,7 +319,7 @@ describe('roles and API keys in the console', () => {
     expect(await page.content()).not.toContain(key);
     // The next rotation ends both.
     await click(page, 'Replace secret');
-    await question.getByLabel('The old secret also works for').selectOption('no time (it stops working now)');
+    await question.getByLabel('Keep the old secret working').selectOption('no, it stops working now');
     await click(question, 'Replace secret', dialog);
     expect([await listUsers(key), await listUsers(old)]).toEqual([401, 401]);
   });

@@ -74,7 +74,7 @@ describe('the login and the account page of the console', () => {
     await fill(form, { 'New e-mail address': address });
     await submit(form, { 'Current password': password }, 'Send the link', `Open the link in the e-mail to ${address}`);
     await click(page, 'Save');
-    const versions = dialogOf(page, 'Someone else saved changes meanwhile');
+    const versions = dialogOf(page, 'Someone else has saved changes in the meantime');
     await sees(versions.getByRole('radiogroup', { name: 'First name' }), 'Augusta', expectAccessible);
     expect(await subject.userOf(user_id)).toMatchObject(theirs);
     await click(versions, 'Save my choice', 'The changes are saved.');

@@ -41,8 +41,8 @@ describe('attacks in the console', () => {
   it('shows an attack on the overview, and blocks its network in three clicks', async () => {
     await attack('198.51.100.7');
     const page = await subject.login();
-    await follow(page, '40 refused logins in the last hour, far more than usual', headingOf(page, 'Attacks'));
-    const row = tableOf(page, 'Networks with refused logins').filter({ hasText: network });
+    await follow(page, '40 rejected logins in the last hour, far more than usual', headingOf(page, 'Attacks'));
+    const row = tableOf(page, 'Networks with rejected logins').filter({ hasText: network });
     await sees(row, '40', '20');
     await expectAccessible(page);
     await click(row, `Block ${network}`, dialogOf(page, 'Block a network'), expectAccessible);
@@ -63,7 +63,7 @@ describe('attacks in the console', () => {
     await rowOf(page, '203.0.113.9').getByRole('button', { name: 'Details' }).click();
     await click(page, 'Block 203.0.113.9', expectAccessible);
     const dialog = dialogOf(page, 'Block a network');
-    await dialog.getByLabel('Duration').selectOption('Until a time');
+    await dialog.getByLabel('Duration').selectOption('Until a chosen time');
     await submit(dialog, { Network: '0.0.0.0/0', Ends: '2099-01-01T00:00', Reason: 'Guessing' }, 'Block network');
     await proveIdentity(page);
     await sees(page, faultyInput(page, 'Network'), expectAccessible);

@@ -268,7 +268,7 @@ describe('bulk changes, imports and exports in the console', () => {
     expect(await usersOf('row-%')).toHaveLength(many);
   });
 
-  it('reads a file of Excel with own titles in Windows-1252, with a choice for unknown columns', async () => {
+  it('reads an Excel file in Windows-1252 with other titles, and asks what unknown columns contain', async () => {
     const page = await subject.login(undefined, '/users/import', { locale: 'de-DE' });
     const [template] = await Promise.all([page.waitForEvent('download'), click(page, 'Vorlage herunterladen')]);
     expect(readFileSync(await template.path(), 'utf8')).toMatch(/^\ufeffBenutzername;E-Mail-Adresse;Vorname;/);
@@ -319,7 +319,7 @@ describe('bulk changes, imports and exports in the console', () => {
     expect((await service.get(`/auth/reset/${token}`)).status).toBe(200);
   });
 
-  it('imports a file of Excel, mends its wrong rows and invites all in 12 clicks (task 6)', async () => {
+  it('imports an Excel file, corrects its faulty rows and invites all in 12 clicks (task 6)', async () => {
     const title = 'Benutzername;E-Mail-Adresse;Nachname;Firma';
     const lines = Array.from(
       { length: 20 },
@@ -349,7 +349,7 @@ describe('bulk changes, imports and exports in the console', () => {
     await subject.service.mailbox.take('six-0@example.com');
   });
 
-  it('sends invitations to many users, with the number of mails and their time', async () => {
+  it('sends invitations to many users, and previews the number of mails and the time', async () => {
     await addManyUsers(subject.service, 2, 'again');
     await subject.service.rows(
       `with gone as (
@@ -361,7 +361,7 @@ describe('bulk changes, imports and exports in the console', () => {
     const page = await open('carrier_id=again');
     await radio(page, 'Send invitations');
     await sees(page, 'One e-mail will be sent.', /is not invited/, expectAccessible);
-    await confirm(page, 'Invite', '1', '1', ['This cannot be undone.']);
+    await confirm(page, 'Send invitations', '1', '1', ['This cannot be undone.']);
     await done(page);
     await subject.service.mailbox.take('again-1@example.com');
     expect(await page.getByRole('button', { name: 'Undo', exact: true }).count()).toBe(0);
@@ -402,7 +402,7 @@ describe('bulk changes, imports and exports in the console', () => {
       await page.getByRole('option', { name: column, exact: true }).first().click();
     }
     await page.getByRole('heading', { name: 'Export users' }).click();
-    await page.getByLabel('Between the cells').selectOption('tab');
+    await page.getByLabel('Delimiter').selectOption('tab');
     const file = await download(page, 'Download');
     expect(file.name).toMatch(/^users-.+\.csv$/);
     const lines = file.text.trimEnd().split('\r\n');

@@ -75,7 +75,7 @@ describe('the login check in the console', () => {
     await page.setViewportSize(phone);
     expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBe(phone.width);
     await click(page, '127.0.0.1 erlauben', 'Der Benutzer darf sich jetzt auch von 127.0.0.1 anmelden.');
-    await click(page, 'Entsperren', checkTitle(page, 'Der Benutzer kann sich anmelden, mit einer Einschränkung'));
+    await click(page, 'Entsperren', checkTitle(page, 'Der Benutzer kann sich mit einer Einschränkung anmelden'));
     await service.login(name);
   });
 

@@ -87,7 +87,7 @@ describe('the frame, the start page, the audit log and the sessions of the conso
     expect([hour, searchParams.get('event_type_in')]).toEqual([3_600_000, 'login.succeeded,login.failed']);
   });
 
-  it('says first what does not work and what to do, and shows the health of each part', async () => {
+  it('lists first what does not work and what to do, and shows the health of each part', async () => {
     const { service } = subject;
     const measure = async () => {
       await service.inside<ServiceHealthService>('ServiceHealthService').measure();
@@ -103,7 +103,7 @@ describe('the frame, the start page, the audit log and the sessions of the conso
     const entries = page.getByRole('region', { name: 'Needs attention' }).getByRole('listitem');
     expect((await entries.allTextContents()).slice(0, 3)).toEqual([
       expect.stringMatching(/^The mail server cannot be used1 waiting/),
-      expect.stringMatching(/^Background jobs stand still/),
+      expect.stringMatching(/^Background jobs have stalled/),
       expect.stringMatching(/^1 webhook was disabled by the service/),
     ]);
     const health = page.getByRole('region', { name: 'Health' }).getByRole('listitem');
@@ -114,7 +114,12 @@ describe('the frame, the start page, the audit log and the sessions of the conso
     await screenshot(page, 'overview-attention');
     await follow(page, '1 webhook was disabled by the service', rowOf(page, 'https://module.example'));
     await follow(page, 'Overview');
-    await follow(page, '1 e-mail fails and is being retried', rowOf(page, email), 'Fails repeatedly is Yes');
+    await follow(
+      page,
+      '1 e-mail is failing and will be retried',
+      rowOf(page, email),
+      'Failed twice or rejected is Yes',
+    );
     await switchToGerman(page);
     await follow(page, 'Übersicht', 'Der Mailserver ist nicht nutzbar', 'Hintergrundaufgaben stehen still');
     await expectAccessible(page);
@@ -234,11 +239,12 @@ describe('the frame, the start page, the audit log and the sessions of the conso
     ]);
     await click(page, '24 h', row);
     await click(row, /^Details: /, linkOf(dialogOf(page, 'Login succeeded'), 'All actions of this actor'));
-    await follow(dialogOf(page, 'Login succeeded'), 'Show the session', linkOf(page, '203.0.113.77'));
-    expect(new URL(page.url()).searchParams.get('session_id')).toBe(login);
+    await follow(dialogOf(page, 'Login succeeded'), 'Show the session');
+    await page.waitForURL((url) => url.searchParams.get('session_id') === login);
+    await linkOf(page, '203.0.113.77').waitFor();
   });
 
-  it('folds the events of an operation, links to it, leaves it out, and exports the log', async () => {
+  it('folds the events of an operation, links to it, hides it, and exports the log', async () => {
     const { service } = subject;
     const { token } = service.admin;
     const ids = [];
@@ -292,7 +298,7 @@ describe('the frame, the start page, the audit log and the sessions of the conso
     return y + height;
   };
 
-  it('shows 25 to 100 rows above the pager, tells the order, and prints all rows without buttons', async () => {
+  it('shows 25 to 100 rows above the pager, announces the order, and prints all rows without buttons', async () => {
     for (let index = 0; index < 30; index++) await subject.service.createUser();
     const page = await subject.login(undefined, '/users', { viewport: { width: 1024, height: 600 } });
     const rows = page.getByRole('row');

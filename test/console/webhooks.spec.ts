@@ -128,7 +128,7 @@ describe('webhooks in the console', () => {
     await page.getByLabel('Purpose').fill('Reports');
     const theirs = { description: 'Invoices', type_in: ['user.deleted'] };
     await subject.service.patch(`/webhook/${id}`, { token: subject.service.admin.token, body: theirs });
-    await click(page, 'Save', dialogOf(page, 'Someone else saved changes meanwhile'));
+    await click(page, 'Save', dialogOf(page, 'Someone else has saved changes in the meantime'));
     await confirm(page, 'Save my choice', headingOf(page, receiver.url('/changed')));
     const saved = { description: 'Reports', include_values: true, type_in: ['user.deleted'] };
     expect(await webhookOf(id)).toMatchObject(saved);

@@ -117,7 +117,7 @@ describe('address blocks', () => {
     const id = await block(ip);
     const blockedAt = Date.now();
     await until(async () => (await login(ip, there)).status === 429);
-    // A login takes tens of milliseconds, and the other instance hashes only before the news.
+    // A login takes tens of ms, and the other instance hashes only before the notification.
     expect(Date.now() - blockedAt).toBeLessThan(1_000);
     expect((await service.delete(`/address-block/${id}`, service.admin)).status).toBe(204);
     expect((await login(ip)).status).toBe(200);
@@ -175,7 +175,8 @@ describe('address blocks', () => {
       const { status, body } = await create(network, fields);
       return [status, (body.errors as { pointer: string }[] | undefined)?.[0]?.pointer];
     };
-    for (const network of ['198.0.0.0/7', '2001:db8::/31', '::ffff:198.0.0.0/103', '0.0.0.0/0', '::/0', '198.51.100'])
+    const mapped = ['::ffff:198.0.0.0/103', '::ffff:198.51.100.1/64', '::ffff:198.51.100.1/32'];
+    for (const network of ['198.0.0.0/7', '2001:db8::/31', ...mapped, '0.0.0.0/0', '::/0', '198.51.100'])
       expect([network, await faultOf(network)]).toEqual([network, [400, '/network']]);
     for (const seconds of [-1, 30 * day + 60])
       expect(await faultOf('198.51.100.1', { expires_at: inSeconds(seconds) })).toEqual([400, '/expires_at']);

@@ -208,7 +208,7 @@ describe('the login check', () => {
     expect(await causesOf(user_id)).toEqual([]);
   });
 
-  it('names `address_blocked` while the address of the user is blocked', async () => {
+  it('names `address_blocked` while the address is blocked, without the network for carriers (Z3)', async () => {
     const { user_id, name } = await service.createUser();
     expect((await login(name, password, '192.0.2.20')).status).toBe(200);
     const block = async (network: string) => {
@@ -225,6 +225,9 @@ describe('the login check', () => {
     expect(await causesOf(user_id)).toEqual([
       { code: 'address_blocked', blocks: true, since: time, until: time, evidence, remedies: ['remove_address_block'] },
     ]);
+    // Only callers who may list blocks see the network (Z3).
+    const administrator = await service.loginAs({ roles: ['carrier_administrator'] });
+    expect((await check(user_id, administrator)).body.causes[0].evidence).toEqual({ ip: '192.0.2.20' });
     await service.delete(`/address-block/${address_block_id}`, operator);
     expect(await causesOf(user_id)).toEqual([]);
     expect((await login(name, password, '192.0.2.20')).status).toBe(200);

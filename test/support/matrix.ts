@@ -436,7 +436,7 @@ export function matrixRows(service: TestService): Record<string, MatrixRow> {
       insert into address_blocks (address_block_id, network, created_by, expires_at)
       values (uuid_v7(), '198.51.100.7', $1, now() + interval '1 minute')
       returning address_block_id as id`;
-    const body = { network: '198.51.100.8', expires_at: new Date(Date.now() + 60_000).toISOString() };
+    const body = { network: '198.51.100.8', expires_at: new Date(Date.now() + 3_600_000).toISOString() };
     const blocks = (send: Send, status: string): MatrixRow =>
       own('address_block:manage', send, ({ seesAll }) => (seesAll ? status : '403 access.denied'));
     return {

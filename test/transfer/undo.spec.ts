@@ -49,7 +49,7 @@ describe('the undo of an import', () => {
       'user.has_logged_in': 1,
     });
     expect(await left('undo-')).toEqual(['undo-changed', 'undo-used']);
-    // The names are free again.
+    // The names are available again.
     expect(await send([row('undo-a')])).toMatchObject({ changed: 1 });
     expect((await service.get(`/user/operation/${operation_id}`, admin)).body.undone_by).toBeNull();
   });

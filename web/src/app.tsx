@@ -36,7 +36,7 @@ const loaded = async (load: () => Promise<ComponentType>): Promise<{ Component: 
   }
 };
 
-/** Returns a page, or that it does not exist for users without its permissions. */
+/** Returns a page, or the page of unknown paths for users without its permissions. */
 function allowed(Content: ComponentType, permissions: readonly string[]): ComponentType {
   return function AllowedPage() {
     return useMe().canAny(permissions) ? <Content /> : <NotFoundPage />;

@@ -3,7 +3,7 @@ import { operationPermissions } from './operations/permissions';
 
 /** A page of the console, or the pages of a feature. */
 export interface Page {
-  /** path below `/console/`; `/*` at the end stands for all paths of a feature */
+  /** path below `/console/`; `/*` at the end matches all paths of a feature */
   path: string;
   /** permissions of which the user needs at least one */
   permissions?: readonly string[];

@@ -68,7 +68,13 @@ const dark: MantineColorsTuple = [
   '#0a0e10',
 ];
 
-/** The look of the console: dense, one accent, colors only where they say something. */
+/** Lists of options scroll themselves: the scroll area of Mantine cannot be focused. */
+const optionList = {
+  defaultProps: { withScrollArea: false },
+  styles: { options: { maxHeight: '13.75rem', overflowY: 'auto' } },
+} as const;
+
+/** The look of the console: dense, one accent, and colors only where they carry meaning. */
 const theme = createTheme({
   primaryColor: 'petrol',
   primaryShade: { light: 7, dark: 6 },
@@ -111,8 +117,14 @@ const theme = createTheme({
         // Otherwise the `header` element of a dialog would be a second banner of the page.
         attributes: { header: { role: 'presentation' } },
       },
-      styles: { title: { fontWeight: 600, fontSize: 'var(--mantine-h4-font-size)' } },
+      styles: { title: { fontWeight: 600, fontSize: 'var(--mantine-h4-font-size)', lineHeight: 1.3 } },
     },
+    Autocomplete: optionList,
+    MultiSelect: optionList,
+    Select: optionList,
+    TagsInput: optionList,
+    // Keeps open lists in the main landmark of the page.
+    Combobox: { defaultProps: { portalProps: { target: '#content' } } },
     Drawer: { styles: { title: { fontWeight: 600 } } },
     // The focus placeholder is not a menu item, and menus may only contain items (WAI-ARIA).
     Menu: { defaultProps: { withInitialFocusPlaceholder: false, shadow: 'md' } },

@@ -1,6 +1,6 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** A network that may not log in for some time. The table needs no index for its 10,000 rows. */
+/** A blocked network. The table needs no index for its 10,000 rows. */
 @Entity('address_blocks')
 export class AddressBlockEntity {
   @PrimaryColumn('uuid', { primaryKeyConstraintName: 'address_blocks_pkey' }) address_block_id!: string;

@@ -58,7 +58,7 @@ export class AddressBlocksController {
   @Allow('address_block:manage', freshly)
   @SingleWrite()
   @Endpoint({
-    description: 'The network can log in again, unless another block contains it.',
+    description: 'Logins from the network work again, unless another block contains it.',
     answer: { status: 204, description: 'The block is removed' },
     errors: ['address_block.not_found'],
   })

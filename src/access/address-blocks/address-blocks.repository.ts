@@ -33,7 +33,7 @@ interface BlockEnd {
   ends_in_ms: number;
 }
 
-/** The SQL of address blocks. Expired blocks do not exist for it. */
+/** The SQL of address blocks. Ignores expired blocks. */
 @Injectable()
 export class AddressBlocksRepository {
   constructor(private readonly database: Database) {}

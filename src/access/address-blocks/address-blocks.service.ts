@@ -1,3 +1,4 @@
+import { isIPv4 } from 'node:net';
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
 import { EventsService } from '../../audit/events.service';
@@ -17,10 +18,10 @@ import {
 } from './address-blocks.dto';
 import { AddressBlocksRepository } from './address-blocks.repository';
 
-/** Length of the shortest prefix of a block. */
-const shortest = { ipv4: 8, ipv6: 32 };
+/** Length of the shortest prefix of a block. IPv4-mapped networks begin with 96 other bits. */
+const shortest = { ipv4: 8, ipv6: 32, mapped: 96 + 8 };
 
-/** Address blocks: networks that cannot log in or reset passwords for some time. */
+/** Rejects logins and password resets from networks for a limited time. */
 @Injectable()
 export class AddressBlocksService implements OnModuleInit {
   constructor(
@@ -95,7 +96,9 @@ export class AddressBlocksService implements OnModuleInit {
 function canonicalNetwork(network: string): string {
   const prefix = prefixOf(network);
   const bits = prefix.length - 1;
-  const min = prefix.startsWith('4') ? shortest.ipv4 : shortest.ipv6;
+  // Written as IPv4, the form in which addresses of clients are compared.
+  const address = clientAddress(network.split('/')[0]) ?? '';
+  const min = shortest[prefix.startsWith('4') ? 'ipv4' : isIPv4(address) ? 'mapped' : 'ipv6'];
   if (bits < min)
     throw invalid({
       pointer: '/network',
@@ -103,6 +106,5 @@ function canonicalNetwork(network: string): string {
       detail: `must be a /${min} or smaller`,
       params: { min },
     });
-  // Writes an IPv4-mapped network as IPv4, the form in which addresses of clients are compared.
-  return `${clientAddress(network.split('/')[0])}/${bits}`;
+  return `${address}/${bits}`;
 }

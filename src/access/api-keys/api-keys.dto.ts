@@ -31,8 +31,8 @@ export class CreateKeyRequest {
 /** How long the old secret of an API key works, and when the key expires. */
 export class RotateKeyRequest {
   /**
-   * seconds for which the old secret also works, 0–604,800; it expires no later than without the
-   * rotation
+   * seconds for which the old secret keeps working, 0–604,800, but not beyond the expiry that it
+   * had before the rotation
    */
   @IntegerField({ min: 0, max: 604_800, example: 86_400 }) keep_old_seconds!: number;
   /** new time of expiry, RFC 3339; in the future, at most one year ahead; absent = unchanged */

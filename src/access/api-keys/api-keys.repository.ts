@@ -45,7 +45,7 @@ export type NewApiKey = Pick<
 
 /** An active API key with a secret that a user received. */
 export interface ReceivedKey extends Pick<ApiKeyEntity, 'key_id' | 'name' | 'permissions'> {
-  /** time of the creation, or of the last rotation if the user rotated the key */
+  /** time of the creation, or of the last rotation by the user */
   received_at: Date;
 }
 
@@ -160,16 +160,32 @@ export class ApiKeysRepository {
     return readPage<ApiKeyRecord>(this.database, source, query);
   }
 
-  /** Lists the active keys that a user created or was the last to rotate, newest first. */
+  /**
+   * Lists the active keys that a user created or was the last to rotate, newest first, and those
+   * whose previous secret, which still works, the user received by a rotation.
+   */
   listReceived(user_id: string): Promise<ReceivedKey[]> {
     return this.database.run<ReceivedKey>(sql`
-      select
-        keys.key_id,
-        keys.name,
-        keys.permissions,
-        case when keys.rotated_by = ${user_id}::uuid then keys.rotated_at else keys.created_at end as received_at
+      select keys.key_id, keys.name, keys.permissions, received.at as received_at
       from keys
-      where ${user_id}::uuid in (keys.created_by, keys.rotated_by) and ${activeKey}
+      cross join lateral (
+        select max(at) as at
+        from (
+          select keys.created_at as at
+          where keys.created_by = ${user_id}::uuid
+          union all
+          select keys.rotated_at
+          where keys.rotated_by = ${user_id}::uuid
+          union all
+          select occurred_at
+          from events
+          where keys.previous_until > now()
+            and event_type = 'key.rotated'
+            and target_id = keys.key_id
+            and actor_id = ${user_id}::uuid
+        ) receipts
+      ) received
+      where received.at is not null and ${activeKey}
       order by received_at desc, keys.key_id desc`);
   }
 

@@ -11,6 +11,8 @@ export interface LoginFacts {
   events: LoginEvent[];
   /** block of an address of the user */
   block: BlockedAddress | null;
+  /** whether the caller may see address blocks */
+  showsBlock: boolean;
 }
 
 type Cause = LoginCauseResponse | null;
@@ -124,10 +126,10 @@ function addressNotAllowed({ user: { allowed_ips, last_login_at }, events }: Log
 }
 
 /** A block of an attacker's address does not block a user who logs in from elsewhere. */
-function addressBlocked({ block }: LoginFacts): Cause {
+function addressBlocked({ block, showsBlock }: LoginFacts): Cause {
   if (block === null) return null;
   const { blocks, created_at: since, expires_at: until, ip, network, address_block_id } = block;
-  const evidence = { ip, network, address_block_id };
+  const evidence = { ip, ...(showsBlock && { network, address_block_id }) };
   return { code: 'address_blocked', blocks, since, until, evidence, remedies: ['remove_address_block'] };
 }
 

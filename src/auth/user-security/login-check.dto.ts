@@ -52,9 +52,9 @@ export class CauseEvidenceResponse {
   addresses?: string[];
   /** address of the last rejected login, or the blocked address @example 203.0.113.7 */
   ip?: string;
-  /** blocked network that contains the address @example 203.0.113.0/24 */
+  /** blocked network that contains the address; requires `address_block:manage` @example 203.0.113.0/24 */
   network?: string;
-  /** address block of the network */
+  /** address block of the network; requires `address_block:manage` */
   address_block_id?: string;
   /** networks from which the user may log in */
   allowed_ips?: string[];

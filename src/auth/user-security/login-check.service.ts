@@ -26,7 +26,9 @@ export class LoginCheckService {
     const events = await this.repository.listEvents(user_id, actor);
     const lastRefusal = events.find(({ kind }) => kind === 'refused');
     const block = await this.repository.findBlock(user_id, lastRefusal?.ip ?? null);
-    const causes = causesOf({ user, locks, events, block });
+    // The same callers as of `GET /address-block/list`.
+    const showsBlock = may('address_block:manage') && actor.user_type === 'system' && actor.carrier_scope === null;
+    const causes = causesOf({ user, locks, events, block, showsBlock });
     return {
       can_log_in: causes.every(({ blocks }) => !blocks),
       causes,

@@ -42,7 +42,7 @@ const releaseEveryMs = 60_000;
 const probeEveryMs = 5_000;
 /** Number of jobs that run at the same time in one process. */
 const concurrency = 3;
-/** Duration of a job before this process has run the first one. */
+/** Assumed duration of a job until this process has run one. */
 const assumedMs = 1_000;
 
 /**
@@ -179,7 +179,7 @@ export class JobsService implements OnApplicationBootstrap, OnModuleDestroy, OnA
     await this.pool?.end();
   }
 
-  /** Returns a handler that measures its duration. A failed attempt takes time, too. */
+  /** Returns a handler that measures its duration. Failed attempts count too. */
   private timed(name: string, handler: JobHandler): JobHandler {
     return async (payload) => {
       const start = performance.now();

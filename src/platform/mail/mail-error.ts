@@ -3,7 +3,7 @@ import { createKeyedHash } from '../random';
 
 /** Prefix of the messages that callers of the API may see. */
 const prefix = 'mail server: ';
-/** Matches the stored message of a response with which a mail server rejects a mail for good. */
+/** Matches the stored message of a response with which a mail server rejects a mail permanently. */
 export const rejectedForGood = `^${prefix}5\\d\\d`;
 const unusable = {
   login: 'the login was rejected',

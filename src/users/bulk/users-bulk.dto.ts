@@ -30,8 +30,8 @@ export class BulkPreviewResponse extends BulkCounts {
   /** with `invite`: mails that will be sent @example 110 */
   mails!: number;
   /**
-   * with `invite`: estimated seconds until the last mail is sent, after the mails that wait already
-   * and at the pace of the mails that this instance has sent; a retry takes longer @example 37
+   * with `invite`: estimated seconds until the last mail is sent, after the mails in the queue, at
+   * the rate of this instance so far; a retry takes longer @example 37
    */
   mails_seconds!: number;
   /**

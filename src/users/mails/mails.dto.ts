@@ -31,7 +31,7 @@ export class MailResponse {
   /** response of the mail server to the last failed attempt, or why there was none @example 550 mailbox unavailable */
   last_error!: string | null;
   /**
-   * true if at least two attempts failed, or if the mail server rejected the mail for good (5xx)
+   * true if at least two attempts failed, or if the mail server rejected the mail permanently (5xx)
    */
   failing!: boolean;
   /** when the mail was requested */

@@ -86,8 +86,8 @@ export class UserMailsService {
   }
 
   /**
-   * Estimates the seconds until the last of a number of new mails is sent: after the mails that
-   * wait already, at the pace at which this instance has sent mails so far.
+   * Estimates the seconds until the last of a number of new mails is sent, after the mails in the
+   * queue, at the rate of this instance so far.
    */
   async secondsFor(mails: number): Promise<number> {
     if (mails === 0) return 0;

@@ -24,7 +24,6 @@ import { Endpoint } from '../../http/endpoint.decorator';
 import { PathId } from '../../http/fields/path-id.decorator';
 import type { RawQuery } from '../../http/lists/filter';
 import type { Answered } from '../../platform/times';
-import { listMax } from '../../http/lists/filter-value';
 import { filterParameters, type ParameterDoc } from '../../http/lists/parameters';
 import { namedEnum } from '../../platform/named-enum';
 import { Upload, UploadedFile } from '../../http/bodies/upload';
@@ -54,8 +53,14 @@ const exportParameters: ParameterDoc[] = [
   },
   {
     name: 'column_in',
-    description: 'Columns of the file, in this order; all by default',
-    schema: { type: 'array', items: { type: 'string', enum: exportColumns }, minItems: 1, maxItems: listMax },
+    description: 'Columns of the file, each once, in this order; all by default',
+    schema: {
+      type: 'array',
+      items: { type: 'string', enum: exportColumns },
+      minItems: 1,
+      maxItems: exportColumns.length,
+      uniqueItems: true,
+    },
     style: 'form',
     explode: false,
   },

@@ -68,8 +68,8 @@ export class ImportPreviewResponse {
    */
   mails!: number;
   /**
-   * estimated seconds until the last of these mails is sent, after the mails that wait already and
-   * at the pace of the mails that this instance has sent; a retry takes longer @example 34
+   * estimated seconds until the last of these mails is sent, after the mails in the queue, at the
+   * rate of this instance so far; a retry takes longer @example 34
    */
   mails_seconds!: number;
   /** number of rows that would fail */

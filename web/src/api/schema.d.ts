@@ -51,7 +51,7 @@ export interface paths {
          *     - `key.resumed`: A suspended API key was resumed.
          *     - `key.rotated`: The secret of an API key was replaced.
          *     - `key.revoked`: An API key was revoked.
-         *     - `address_block.created`: A network was blocked from logging in and resetting passwords.
+         *     - `address_block.created`: Logins and password resets from a network were blocked.
          *     - `address_block.removed`: The block of a network was removed.
          *     - `webhook.created`: A webhook was created.
          *     - `webhook.changed`: The settings of a webhook changed.
@@ -418,7 +418,7 @@ export interface paths {
         post?: never;
         /**
          * Remove an address block
-         * @description The network can log in again, unless another block contains it.
+         * @description Logins from the network work again, unless another block contains it.
          *
          *     Permission: `address_block:manage`
          *
@@ -1823,7 +1823,7 @@ export interface paths {
         };
         /**
          * Get the overview
-         * @description Returns the figures of the start page: users by status, live sessions, logins of the last 24 hours, running operations and what needs attention, within the carriers of the caller. A job counts users, sessions, logins and failed mails every minute, or less often if a count takes longer than 600 ms. `as_of` is the time of the last count, and `age_seconds` its age. Expiring API keys require `key:manage`, mails `mail:manage`, webhooks `webhook:manage`, and an attack `audit:read`: more rejected logins in the last hour than 30 and than three times the usual number. `health` is for System Users without a carrier scope, and at most a minute old.
+         * @description Returns the figures of the start page: users by status, live sessions, logins of the last 24 hours, running operations and what needs attention, within the carriers of the caller. A job counts users, sessions, logins and failed mails every minute, or less often if a count takes longer than 600 ms. `as_of` is the time of the last count, and `age_seconds` its age. Expiring API keys require `key:manage`, mails `mail:manage`, webhooks `webhook:manage`, and attacks `audit:read`: more than 30 rejected logins in the last hour, and more than three times the usual number. `health` is for System Users without a carrier scope, and at most a minute old.
          *
          *     Permission: `user:read`
          */
@@ -1845,7 +1845,7 @@ export interface paths {
         };
         /**
          * Get the attacks of the last 24 hours
-         * @description Counts the rejected logins (`login.failed`) of the last 24 hours, at most the last 200,000, by network and by user. The result is at most 10 seconds old. Callers with a scope get only the rejected logins of users within the scope, and no blocks. A login with an unknown name belongs to no user, so only callers without a scope see it.
+         * @description Counts the rejected logins (`login.failed`) of the last 24 hours, at most the last 200,000, by network and by user. The result is at most 10 seconds old. Callers with a scope see only logins of users within the scope, so none with an unknown name, and no blocks.
          *
          *     Permission: `audit:read`
          */
@@ -2703,7 +2703,7 @@ export interface components {
         RotateKeyRequest: {
             /**
              * Format: int32
-             * @description seconds for which the old secret also works, 0–604,800; it expires no later than without the rotation
+             * @description seconds for which the old secret keeps working, 0–604,800, but not beyond the expiry that it had before the rotation
              * @example 86400
              */
             keep_old_seconds: number;
@@ -3273,7 +3273,7 @@ export interface components {
             mails: number;
             /**
              * Format: int64
-             * @description with `invite`: estimated seconds until the last mail is sent, after the mails that wait already and at the pace of the mails that this instance has sent; a retry takes longer
+             * @description with `invite`: estimated seconds until the last mail is sent, after the mails in the queue, at the rate of this instance so far; a retry takes longer
              * @example 37
              */
             mails_seconds: number;
@@ -3549,7 +3549,7 @@ export interface components {
             mails: number;
             /**
              * Format: int64
-             * @description estimated seconds until the last of these mails is sent, after the mails that wait already and at the pace of the mails that this instance has sent; a retry takes longer
+             * @description estimated seconds until the last of these mails is sent, after the mails in the queue, at the rate of this instance so far; a retry takes longer
              * @example 34
              */
             mails_seconds: number;
@@ -5376,13 +5376,13 @@ export interface components {
              */
             ip?: string;
             /**
-             * @description blocked network that contains the address
+             * @description blocked network that contains the address; requires `address_block:manage`
              * @example 203.0.113.0/24
              */
             network?: string;
             /**
              * Format: uuid
-             * @description address block of the network
+             * @description address block of the network; requires `address_block:manage`
              * @example 0192f0c5-4a3b-7c2d-9e1f-8d9eafb0c1d2
              */
             address_block_id?: string;
@@ -6078,7 +6078,7 @@ export interface components {
         /** @description The jobs in the background, without mails. */
         JobsHealthResponse: {
             /**
-             * @description `critical`: jobs stand still; `warning`: jobs failed
+             * @description `critical`: jobs have stalled; `warning`: jobs failed
              * @example ok
              */
             state: components["schemas"]["HealthState"];
@@ -6182,7 +6182,7 @@ export interface components {
         /** @description The webhooks of all users. */
         WebhooksHealthResponse: {
             /**
-             * @description `critical`: the service disabled a webhook; `warning`: a webhook fails or is late by 10 min
+             * @description `critical`: the service disabled a webhook; `warning`: a webhook fails or is 10 min late
              * @example ok
              */
             state: components["schemas"]["HealthState"];
@@ -6475,7 +6475,7 @@ export interface components {
              */
             last_error: string | null;
             /**
-             * @description true if at least two attempts failed, or if the mail server rejected the mail for good (5xx)
+             * @description true if at least two attempts failed, or if the mail server rejected the mail permanently (5xx)
              * @example true
              */
             failing: boolean;
@@ -9351,7 +9351,7 @@ export interface components {
          */
         Format: components["schemas"]["ExportFormat"];
         /**
-         * @description Columns of the file, in this order; all by default
+         * @description Columns of the file, each once, in this order; all by default
          * @example [
          *       "user_id"
          *     ]
@@ -13474,7 +13474,7 @@ export interface operations {
                  */
                 format?: components["parameters"]["Format"];
                 /**
-                 * @description Columns of the file, in this order; all by default
+                 * @description Columns of the file, each once, in this order; all by default
                  * @example [
                  *       "user_id"
                  *     ]
@@ -14184,7 +14184,7 @@ export interface operations {
                  */
                 format?: components["parameters"]["Format"];
                 /**
-                 * @description Columns of the file, in this order; all by default
+                 * @description Columns of the file, each once, in this order; all by default
                  * @example [
                  *       "user_id"
                  *     ]

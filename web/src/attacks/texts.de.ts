@@ -3,17 +3,17 @@ import type { attacksTexts as en } from './texts.en';
 /** Texts of the page about attacks. */
 export const attacksTexts: typeof en = {
   title: 'Angriffe',
-  description: 'Abgewiesene Anmeldungen der letzten 24 Stunden, nach Netz und nach Benutzer.',
+  description: 'Abgelehnte Anmeldungen der letzten 24 Stunden, nach Netz und nach Benutzer.',
   rate: (count, usual) =>
-    `Abgewiesene Anmeldungen in der letzten Stunde: ${count}. Üblich zu dieser Tageszeit: ${usual}.`,
+    `Abgelehnte Anmeldungen in der letzten Stunde: ${count}. Zu dieser Tageszeit üblich: ${usual}.`,
   sections: { networks: 'Nach Netz', users: 'Nach Benutzer', blocks: 'Bestehende Sperren' },
-  networks: 'Netze mit abgewiesenen Anmeldungen',
-  users: 'Benutzer mit abgewiesenen Anmeldungen',
-  noNetworks: 'Es wurde keine Anmeldung abgewiesen.',
-  noUsers: 'Es wurde keine Anmeldung eines Benutzers abgewiesen.',
+  networks: 'Netze mit abgelehnten Anmeldungen',
+  users: 'Benutzer mit abgelehnten Anmeldungen',
+  noNetworks: 'Es wurde keine Anmeldung abgelehnt.',
+  noUsers: 'Es wurde keine Anmeldung eines vorhandenen Benutzers abgelehnt.',
   columns: {
     network: 'Netz',
-    refused: 'Abgewiesen',
+    refused: 'Abgelehnt',
     logins_tried: 'Versuchte Benutzernamen',
     first_at: 'Zuerst',
     last_at: 'Zuletzt',
@@ -34,7 +34,7 @@ export const attacksTexts: typeof en = {
   network: 'Netz',
   networkHint: 'Eine IP-Adresse oder ein Netz wie 203.0.113.0/24.',
   duration: 'Dauer',
-  durations: { hour: '1 Stunde', day: '1 Tag', week: '7 Tage', other: 'Bis zu einem Zeitpunkt' },
+  durations: { hour: '1 Stunde', day: '1 Tag', week: '7 Tage', other: 'Bis zu einem bestimmten Zeitpunkt' },
   end: 'Endet',
   endRule: 'Wählen Sie einen Zeitpunkt in der Zukunft, höchstens 30 Tage entfernt.',
   reason: 'Grund (optional)',

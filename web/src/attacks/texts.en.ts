@@ -1,17 +1,17 @@
 /** Texts of the page about attacks. */
 export const attacksTexts = {
   title: 'Attacks',
-  description: 'Refused logins of the last 24 hours, by network and by user.',
+  description: 'Rejected logins of the last 24 hours, by network and by user.',
   rate: (count: string, usual: string) =>
-    `Refused logins in the last hour: ${count}. Usual at this time of day: ${usual}.`,
+    `Rejected logins in the last hour: ${count}. Usual at this time of day: ${usual}.`,
   sections: { networks: 'By network', users: 'By user', blocks: 'Current blocks' },
-  networks: 'Networks with refused logins',
-  users: 'Users with refused logins',
-  noNetworks: 'No login was refused.',
-  noUsers: 'No login of a user was refused.',
+  networks: 'Networks with rejected logins',
+  users: 'Users with rejected logins',
+  noNetworks: 'No login was rejected.',
+  noUsers: 'No login of an existing user was rejected.',
   columns: {
     network: 'Network',
-    refused: 'Refused',
+    refused: 'Rejected',
     logins_tried: 'Login names tried',
     first_at: 'First',
     last_at: 'Last',
@@ -32,7 +32,7 @@ export const attacksTexts = {
   network: 'Network',
   networkHint: 'An IP address or a network such as 203.0.113.0/24.',
   duration: 'Duration',
-  durations: { hour: '1 hour', day: '1 day', week: '7 days', other: 'Until a time' },
+  durations: { hour: '1 hour', day: '1 day', week: '7 days', other: 'Until a chosen time' },
   end: 'Ends',
   endRule: 'Choose a time in the future, at most 30 days from now.',
   reason: 'Reason (optional)',

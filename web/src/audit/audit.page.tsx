@@ -131,7 +131,7 @@ function useColumns(
         const isOpen = unfolded.has(event.operation_id ?? '');
         const Icon = isOpen ? IconChevronDown : IconChevronRight;
         return (
-          <>
+          <div className={classes.event}>
             <UnstyledButton fz="inherit" aria-expanded={isOpen} onClick={() => toggle(event.operation_id ?? '')}>
               <Icon size={14} aria-hidden className={classes.chevron} />
               {texts.folded(folded.length)}
@@ -139,7 +139,7 @@ function useColumns(
             <Text size="xs" c="dimmed">
               {[...new Set(folded.map(({ event_type }) => nameOf(event_type)))].join(', ')}
             </Text>
-          </>
+          </div>
         );
       },
     },

@@ -25,7 +25,7 @@ interface EventExport {
 export async function exportEvents(settings: EventExport): Promise<{ file: Blob; count: number; isCut: boolean }> {
   const { format, read, signal, onProgress, cutNote } = settings;
   const query: AuditQuery = { ...settings.query, per_page: perPage, count: 'none' };
-  // The file starts with the first page, whichever page the list shows.
+  // The file starts with the first page, regardless of the page that the list shows.
   delete query.cursor;
   const lines = format === 'csv' ? [`\uFEFF${csvLine([...columns, 'changes'])}`] : [];
   let count = 0;

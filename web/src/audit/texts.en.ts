@@ -27,7 +27,8 @@ export const auditTexts = {
     ndjson: 'NDJSON, for programs: one event per line',
     submit: 'Export',
     progress: (count: number) => plural(count, '# event loaded', '# events loaded'),
-    cut: (max: string) => `More events match. The file ends after the first ${max}. Narrow the filter for the others.`,
+    cut: (max: string) =>
+      `More events match. The file ends after the first ${max}. Narrow the filter to get the others.`,
     close: 'Close',
   },
   fields: {

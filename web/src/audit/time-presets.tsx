@@ -35,7 +35,7 @@ export function TimePresets({ params }: { params: ListParams<object> }): ReactNo
   );
 }
 
-/** Returns the begin of a day in the time zone of the viewer, in days from today. */
+/** Returns the start of a day in the time zone of the viewer, in days from today. */
 function midnight(days: number): Date {
   const today = new Date();
   return new Date(today.getFullYear(), today.getMonth(), today.getDate() + days);

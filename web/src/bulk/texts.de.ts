@@ -20,7 +20,7 @@ export const bulkTexts: typeof en = {
       'Die Benutzer werden abgemeldet und können sich nicht anmelden, bis Sie sie wieder aktivieren. ' +
       'Das lässt sich 30 Tage lang rückgängig machen.',
     invite:
-      'Benutzer, die ihre Einladung noch nicht angenommen haben, erhalten einen neuen Link. Ihr älterer Link wird ' +
+      'Benutzer, die ihre Einladung noch nicht angenommen haben, erhalten einen neuen Link. Der ältere Link wird ' +
       'ungültig. Alle anderen werden übersprungen.',
     delete:
       'Die Benutzer werden abgemeldet und können sich nicht mehr anmelden. ' +
@@ -40,7 +40,7 @@ export const bulkTexts: typeof en = {
     'Benutzer erhalten einen Link, um ein neues Passwort zu wählen. Zweite Faktoren und API-Schlüssel bleiben ' +
     'erhalten. Das lässt sich nicht rückgängig machen.',
   invite:
-    'Benutzer, die ihre Einladung noch nicht angenommen haben, erhalten einen neuen Link. Ihr älterer Link wird ' +
+    'Benutzer, die ihre Einladung noch nicht angenommen haben, erhalten einen neuen Link. Der ältere Link wird ' +
     'ungültig. Das lässt sich nicht rückgängig machen.',
   preview: 'Vorschau',
   previewAgain: 'Neue Vorschau',
@@ -69,7 +69,7 @@ export const bulkTexts: typeof en = {
   submit: {
     change: (count) => `${users(count)} ändern …`,
     disable: (count) => `${users(count)} deaktivieren …`,
-    invite: (count) => `${users(count)} einladen …`,
+    invite: (count) => `Einladungen an ${users(count)} senden …`,
     delete: (count) => `${users(count)} löschen …`,
   },
   confirmTitle: {
@@ -78,7 +78,7 @@ export const bulkTexts: typeof en = {
     invite: (count) => `Einladungen an ${users(count)} senden?`,
     delete: (count) => `${users(count)} löschen?`,
   },
-  confirmLabel: { change: 'Ändern', disable: 'Deaktivieren', invite: 'Einladen', delete: 'Löschen' },
+  confirmLabel: { change: 'Ändern', disable: 'Deaktivieren', invite: 'Einladungen senden', delete: 'Löschen' },
   logouts: {
     all: 'Die Benutzer werden abgemeldet und können sich nicht mehr anmelden.',
     secured: 'Die Benutzer werden abgemeldet und können sich mit ihren alten Passwörtern nicht mehr anmelden.',

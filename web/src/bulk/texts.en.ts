@@ -56,7 +56,7 @@ export const bulkTexts = {
   submit: {
     change: (count: string) => `Change ${users(count)}…`,
     disable: (count: string) => `Disable ${users(count)}…`,
-    invite: (count: string) => `Invite ${users(count)}…`,
+    invite: (count: string) => `Send invitations to ${users(count)}…`,
     delete: (count: string) => `Delete ${users(count)}…`,
   },
   confirmTitle: {
@@ -65,7 +65,7 @@ export const bulkTexts = {
     invite: (count: string) => `Send invitations to ${users(count)}?`,
     delete: (count: string) => `Delete ${users(count)}?`,
   },
-  confirmLabel: { change: 'Change', disable: 'Disable', invite: 'Invite', delete: 'Delete' },
+  confirmLabel: { change: 'Change', disable: 'Disable', invite: 'Send invitations', delete: 'Delete' },
   logouts: {
     all: 'The users are logged out and cannot log in.',
     secured: 'The users are logged out, and cannot log in with their old passwords.',

@@ -31,7 +31,7 @@ export function PageHeader({ title, description, actions }: PageHeaderProps): Re
         {actions !== undefined && <Group gap="xs">{actions}</Group>}
       </Group>
       {description !== undefined && (
-        <Text c="dimmed" size="sm" mt={4} component="div">
+        <Text c="dimmed" size="sm" mt={{ base: 'xs', sm: 4 }} component="div">
           {description}
         </Text>
       )}

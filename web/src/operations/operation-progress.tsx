@@ -8,7 +8,7 @@ import { operationsTexts as de } from './texts.de';
 import { operationsTexts as en } from './texts.en';
 import type { Operation } from './use-operation';
 
-/** Returns what an operation does to users: the undo of an import deletes them. */
+/** Returns what an operation does to users. The undo of an import deletes them. */
 export function effectOf({ kind, request }: Pick<Operation, 'kind' | 'request'>): Operation['kind'] {
   return kind === 'undo' && request['undoes'] === 'import' ? 'delete' : kind;
 }

@@ -60,7 +60,7 @@ function OperationDetails({ operation }: { operation: Operation }): ReactNode {
         {undone_by !== null && (
           <Alert color="blue" variant="light">
             {texts.undone}{' '}
-            <Anchor component={Link} to={`/operations/${undone_by}`} size="sm">
+            <Anchor component={Link} to={`/operations/${undone_by}`} inherit underline="always">
               {texts.undoing}
             </Anchor>
           </Alert>
@@ -98,7 +98,7 @@ function RequestSummary({ operation }: { operation: Operation }): ReactNode {
     return (
       <Text size="sm">
         {effectOf(operation) === 'delete' ? texts.undoOfImport : texts.undoOf}{' '}
-        <Anchor component={Link} to={`/operations/${undo_of}`} size="sm">
+        <Anchor component={Link} to={`/operations/${undo_of}`} inherit underline="always">
           {texts.toOriginal}
         </Anchor>
       </Text>

@@ -31,7 +31,7 @@ export function SkippedUsers({ counts }: SkippedUsersProps): ReactNode {
                 {texts.users(count.toLocaleString(language))}
               </Text>
             </Text>
-            <List size="sm" mt={4} listStyleType="none" spacing={2}>
+            <List size="sm" mt={4} listStyleType="none" spacing={2} style={{ overflowWrap: 'anywhere' }}>
               {ids.map((user_id) => (
                 <List.Item key={user_id}>
                   <Anchor component={Link} to={`/users/${user_id}`} size="sm">

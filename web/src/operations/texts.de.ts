@@ -6,7 +6,7 @@ const ofUsers = (count: string) => (count === '1' ? 'eines Benutzers' : `von ${c
 /** Texte der Seiten über Vorgänge. */
 export const operationsTexts: typeof en = {
   title: 'Vorgänge',
-  text: 'Massenänderungen, Löschungen und Importe. Sie lassen sich 30 Tage lang rückgängig machen.',
+  text: 'Massenänderungen, Löschungen und Importe. Die meisten lassen sich 30 Tage lang rückgängig machen.',
   empty: 'Noch keine Vorgänge',
   emptyHint: 'Massenänderungen und Importe von Benutzern erscheinen hier mit ihrem Fortschritt.',
   toUsers: 'Zu den Benutzern',
@@ -91,7 +91,7 @@ export const operationsTexts: typeof en = {
   cancel: 'Abbrechen',
   cancelTitle: 'Diesen Vorgang abbrechen?',
   cancelText: 'Bereits bearbeitete Benutzer behalten ihre Änderung. Sie können sie danach rückgängig machen.',
-  cancelImportText: 'Bereits angelegte Benutzer bleiben bestehen.',
+  cancelImportText: 'Bereits angelegte Benutzer bleiben bestehen. Sie können den Import danach rückgängig machen.',
   cancelConfirm: 'Vorgang abbrechen',
   keepRunning: 'Weiterlaufen lassen',
   undo: 'Rückgängig machen',
@@ -102,9 +102,9 @@ export const operationsTexts: typeof en = {
     'Beendete Sitzungen und entfernte zweite Faktoren werden nicht wiederhergestellt.',
   undoConfirm: (count) => `${users(count)} wiederherstellen`,
   undoImportText: (count) =>
-    `${users(count)} ${count === '1' ? 'wird' : 'werden'} gelöscht. Wer sich seit dem Import geändert oder ` +
-    'angemeldet hat, bleibt. Bereits versandte Einladungen werden ungültig. Gelöschte Benutzer können Sie einzeln ' +
-    'wiederherstellen.',
+    `${users(count)} ${count === '1' ? 'wird' : 'werden'} gelöscht. Benutzer, die seit dem Import ` +
+    'geändert wurden oder sich angemeldet haben, bleiben erhalten. Bereits versandte Einladungen werden ungültig. ' +
+    'Gelöschte Benutzer können Sie einzeln wiederherstellen.',
   undoImportConfirm: (count) => `${users(count)} löschen`,
   undoUntil: 'Lässt sich rückgängig machen bis',
   undone: 'Ein späterer Vorgang macht diesen rückgängig.',

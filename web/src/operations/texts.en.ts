@@ -3,7 +3,7 @@ const users = (count: string) => (count === '1' ? '1 user' : `${count} users`);
 /** Texts of the pages about operations. */
 export const operationsTexts = {
   title: 'Operations',
-  text: 'Bulk changes, deletions and imports. They can be undone for 30 days.',
+  text: 'Bulk changes, deletions and imports. Most of them can be undone for 30 days.',
   empty: 'No operations yet',
   emptyHint: 'Bulk changes and imports of users appear here with their progress.',
   toUsers: 'Go to the users',
@@ -86,7 +86,7 @@ export const operationsTexts = {
   cancel: 'Cancel',
   cancelTitle: 'Cancel this operation?',
   cancelText: 'Users that were already processed keep their change. You can undo it afterwards.',
-  cancelImportText: 'Users that were already created are kept.',
+  cancelImportText: 'Users that were already created are kept. You can undo the import afterwards.',
   cancelConfirm: 'Cancel the operation',
   keepRunning: 'Keep running',
   undo: 'Undo',
@@ -96,7 +96,7 @@ export const operationsTexts = {
     'Ended sessions and removed second factors are not restored.',
   undoConfirm: (count: string) => `Restore ${users(count)}`,
   undoImportText: (count: string) =>
-    `${users(count)} will be deleted, unless they have changed or logged in since the import. ` +
+    `${users(count)} will be deleted, unless they were changed or have logged in since the import. ` +
     'Invitations that were already sent stop working. You can restore deleted users individually.',
   undoImportConfirm: (count: string) => `Delete ${users(count)}`,
   undoUntil: 'Can be undone until',

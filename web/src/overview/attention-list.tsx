@@ -22,7 +22,7 @@ const pages: Record<string, string> = {
   '/webhook/list': '/webhooks',
 };
 
-/** Kinds of items whose users are affected now. Sorted first. */
+/** Kinds of items that affect users now. Listed first. */
 const critical: ReadonlySet<string> = new Set(['webhooks_disabled', 'attack']);
 
 /** Shows what needs attention, with remedies: parts of the service first, then items in lists. */
@@ -33,7 +33,10 @@ export function AttentionList({ items, health }: { items: Attention[]; health: H
   const open = items
     .filter(({ count }) => count > 0)
     .sort((one, other) => Number(critical.has(other.kind)) - Number(critical.has(one.kind)));
-  const problems = problemsOf(health);
+  const problems = problemsOf(
+    health,
+    open.map(({ kind }) => kind),
+  );
   return (
     <Paper component="section" withBorder radius="md" aria-labelledby="attention" className={classes.attention}>
       {open.length + problems.length === 0 ? (

@@ -7,7 +7,7 @@ export type Part = keyof Health;
 /** The state of a part. */
 export type HealthState = Health['jobs']['state'];
 
-/** A problem of a part that no entry of the list of items that need attention mentions. */
+/** A problem of a part that the list of items that need attention does not contain. */
 export interface PartProblem {
   part: Part;
   state: HealthState;
@@ -24,13 +24,15 @@ export const parts: { part: Part; to?: string }[] = [
 
 /**
  * Returns the parts with a problem, the worst first. Leaves out mails and webhooks that fail one by
- * one: the list of items that need attention counts them.
+ * one if an item that needs attention counts them.
+ * @param kinds kinds of the items that need attention
  */
-export function problemsOf(health: Health | undefined): PartProblem[] {
+export function problemsOf(health: Health | undefined, kinds: readonly string[]): PartProblem[] {
   if (health === undefined) return [];
+  const counts = (prefix: string) => kinds.some((kind) => kind.startsWith(prefix));
   const isCounted: Partial<Record<Part, boolean>> = {
-    mail: health.mail?.state === 'warning',
-    webhooks: (health.webhooks?.disabled ?? 0) + (health.webhooks?.failing ?? 0) > 0,
+    mail: health.mail?.state === 'warning' && counts('mails_'),
+    webhooks: (health.webhooks?.disabled ?? 0) + (health.webhooks?.failing ?? 0) > 0 && counts('webhooks_'),
   };
   const found = parts.flatMap(({ part }) => {
     const state = health[part]?.state ?? 'ok';

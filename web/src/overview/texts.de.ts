@@ -14,20 +14,20 @@ export const overviewTexts: typeof en = {
       api_keys_expiring: (count, one) =>
         `${count} API-Schlüssel ${one ? 'läuft' : 'laufen'} in den nächsten 14 Tagen ab`,
       mails_failed: (count, one) => `${count} E-Mail${one ? ' konnte' : 's konnten'} nicht zugestellt werden`,
-      attack: (count) => `${count} abgewiesene Anmeldungen in der letzten Stunde, weit mehr als üblich`,
-      mails_failing: (count, one) =>
-        `${count} E-Mail${one ? ' schlägt fehl und wird' : 's schlagen fehl und werden'} erneut versucht`,
+      attack: (count) => `${count} abgelehnte Anmeldungen in der letzten Stunde, weit mehr als üblich`,
+      mails_failing: (count, one) => `${count} E-Mail${one ? ' konnte' : 's konnten'} bisher nicht zugestellt werden`,
       webhooks_disabled: (count, one) => `${count} ${one ? 'Webhook wurde' : 'Webhooks wurden'} vom Dienst deaktiviert`,
       webhooks_failing: (count, one) => `${count} ${one ? 'Webhook ist' : 'Webhooks sind'} gestört`,
     },
     remedies: {
       attack: 'Sehen Sie nach, woher die Anmeldungen kommen, und sperren Sie das Netz.',
-      users_locked: 'Heben Sie die Sperre auf, oder warten Sie, bis sie endet.',
+      users_locked: 'Entsperren Sie die Benutzer, oder warten Sie, bis die Sperre endet.',
       users_must_enroll: 'Erinnern Sie die Benutzer daran, oder stellen Sie Einrichtungscodes aus.',
-      api_keys_expiring: 'Ersetzen Sie das Geheimnis, und wählen Sie einen späteren Ablauf.',
+      api_keys_expiring: 'Ersetzen Sie das Geheimnis, und wählen Sie einen späteren Ablauftermin.',
       mails_failed: 'Prüfen Sie die Adressen, und senden Sie die E-Mails erneut.',
-      mails_failing: 'Lesen Sie die Antworten des Mailservers, und berichtigen Sie falsche Adressen.',
-      webhooks_disabled: 'Einem Modul fehlen Änderungen. Suchen Sie den Grund, und aktivieren Sie den Webhook wieder.',
+      mails_failing: 'Lesen Sie die Antworten des Mailservers, und korrigieren Sie falsche Adressen.',
+      webhooks_disabled:
+        'Einem Modul fehlen Änderungen. Klären Sie die Ursache, und aktivieren Sie den Webhook wieder.',
       webhooks_failing: 'Lesen Sie die Antworten der Ziele, oder überspringen Sie eine fehlschlagende Änderung.',
     },
   },
@@ -53,10 +53,10 @@ export const overviewTexts: typeof en = {
     },
     problems: {
       mail: {
-        warning: ['E-Mails schlagen fehl', 'Lesen Sie die Antworten des Mailservers.'],
+        warning: ['Einige E-Mails konnten nicht zugestellt werden', 'Lesen Sie die Antworten des Mailservers.'],
         critical: [
           'Der Mailserver ist nicht nutzbar',
-          'Prüfen Sie, ob er läuft, sowie seine Adresse und die Anmeldung.',
+          'Prüfen Sie, ob er läuft und ob Adresse und Zugangsdaten stimmen.',
         ],
       },
       jobs: {
@@ -67,8 +67,8 @@ export const overviewTexts: typeof en = {
         ],
       },
       webhooks: {
-        warning: ['Webhooks sind verspätet', 'Prüfen Sie, ob eine Instanz sie sendet, und lesen Sie ihr Protokoll.'],
-        critical: ['Webhooks wurden deaktiviert', 'Suchen Sie den Grund, und aktivieren Sie sie wieder.'],
+        warning: ['Webhooks sind im Rückstand', 'Prüfen Sie, ob eine Instanz sie sendet, und lesen Sie ihr Protokoll.'],
+        critical: ['Webhooks wurden deaktiviert', 'Klären Sie die Ursache, und aktivieren Sie sie wieder.'],
       },
       database: {
         warning: [
@@ -81,7 +81,10 @@ export const overviewTexts: typeof en = {
         ],
       },
       disk: {
-        warning: ['Der Datenträger der Datenbank füllt sich', 'Schaffen Sie Platz, oder vergrößern Sie ihn.'],
+        warning: [
+          'Der Datenträger der Datenbank füllt sich',
+          'Schaffen Sie Platz, oder vergrößern Sie den Datenträger.',
+        ],
         critical: [
           'Der Datenträger der Datenbank ist fast voll',
           'Schaffen Sie sofort Platz. Ist der Datenträger voll, bleibt die Datenbank stehen.',

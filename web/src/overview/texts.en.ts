@@ -12,21 +12,21 @@ export const overviewTexts = {
       api_keys_expiring: (count: string, one: boolean) =>
         `${count} ${one ? 'API key expires' : 'API keys expire'} within 14 days`,
       mails_failed: (count: string, one: boolean) => `${count} ${one ? 'e-mail' : 'e-mails'} could not be delivered`,
-      attack: (count: string) => `${count} refused logins in the last hour, far more than usual`,
+      attack: (count: string) => `${count} rejected logins in the last hour, far more than usual`,
       mails_failing: (count: string, one: boolean) =>
-        `${count} ${one ? 'e-mail fails and is' : 'e-mails fail and are'} being retried`,
+        `${count} ${one ? 'e-mail is' : 'e-mails are'} failing and will be retried`,
       webhooks_disabled: (count: string, one: boolean) =>
         `${count} ${one ? 'webhook was' : 'webhooks were'} disabled by the service`,
-      webhooks_failing: (count: string, one: boolean) => `${count} ${one ? 'webhook fails' : 'webhooks fail'}`,
+      webhooks_failing: (count: string, one: boolean) => `${count} ${one ? 'webhook is' : 'webhooks are'} failing`,
     },
     remedies: {
       attack: 'Find out where the logins come from, and block the network.',
       users_locked: 'Unlock users, or wait until the lockout ends.',
       users_must_enroll: 'Remind the users, or issue enrollment codes.',
-      api_keys_expiring: 'Replace the secret, and choose a later time of expiry.',
+      api_keys_expiring: 'Replace the secret, and choose a later expiry.',
       mails_failed: 'Check the addresses, and send the e-mails again.',
       mails_failing: 'Read the responses of the mail server, and correct wrong addresses.',
-      webhooks_disabled: 'A module misses changes. Find the reason, and enable the webhook again.',
+      webhooks_disabled: 'A module is missing changes. Find the reason, and enable the webhook again.',
       webhooks_failing: 'Read the responses of the targets, or skip a change that fails.',
     },
   },
@@ -46,23 +46,26 @@ export const overviewTexts = {
     },
     problems: {
       mail: {
-        warning: ['Some e-mails fail', 'Read the responses of the mail server.'],
-        critical: ['The mail server cannot be used', 'Check that it runs, and check its address and login.'],
+        warning: ['Some e-mails are failing', 'Read the responses of the mail server.'],
+        critical: [
+          'The mail server cannot be used',
+          'Check that it is running, and check its address and credentials.',
+        ],
       },
       jobs: {
         warning: ['Background jobs failed', 'The log of the service contains their errors.'],
-        critical: ['Background jobs stand still', 'Check that an instance runs them, and read its log.'],
+        critical: ['Background jobs have stalled', 'Check that an instance runs them, and read its log.'],
       },
       webhooks: {
-        warning: ['Webhooks are late', 'Check that an instance sends them, and read its log.'],
+        warning: ['Webhooks are delayed', 'Check that an instance sends them, and read its log.'],
         critical: ['Webhooks were disabled', 'Find the reason, and enable them again.'],
       },
       database: {
-        warning: ['The database runs out of connections', 'Lower DATABASE_POOL_MAX, or raise max_connections.'],
+        warning: ['The database is running out of connections', 'Lower DATABASE_POOL_MAX, or raise max_connections.'],
         critical: ['The database has almost no free connections', 'Lower DATABASE_POOL_MAX, or raise max_connections.'],
       },
       disk: {
-        warning: ['The disk of the database fills up', 'Free space, or enlarge the disk.'],
+        warning: ['The disk of the database is filling up', 'Free space, or enlarge the disk.'],
         critical: [
           'The disk of the database is almost full',
           'Free space now. The database stops when the disk is full.',

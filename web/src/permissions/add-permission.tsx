@@ -7,19 +7,20 @@ import { permissionTexts as de } from './texts.de';
 import { permissionTexts as en } from './texts.en';
 
 /**
- * Asks for a permission of another module. Enter and the button add it. Until then, the surrounding
- * form cannot be submitted, because the typed permission would be lost.
+ * Asks for permissions of other modules. Enter and the button add them. Until then, the surrounding
+ * form cannot be submitted, because the typed permissions would be lost.
  */
-export function AddPermission({ onAdd }: { onAdd: (permission: string) => void }): ReactNode {
+export function AddPermission({ onAdd }: { onAdd: (permissions: string[]) => void }): ReactNode {
   const texts = useTexts({ en, de });
   const [typed, setTyped] = useState('');
   const [isMalformed, setIsMalformed] = useState(false);
   const add = () => {
-    const permission = typed.trim();
-    if (permission === '') return;
-    setIsMalformed(!permissionPattern.test(permission));
-    if (!permissionPattern.test(permission)) return;
-    onAdd(permission);
+    const permissions = typed.split(/[\s,;]+/).filter((one) => one !== '');
+    if (permissions.length === 0) return;
+    const isWellFormed = permissions.every((one) => permissionPattern.test(one));
+    setIsMalformed(!isWellFormed);
+    if (!isWellFormed) return;
+    onAdd(permissions);
     setTyped('');
   };
   return (

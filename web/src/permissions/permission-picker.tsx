@@ -38,9 +38,9 @@ export function PermissionPicker({ value, onChange, known = [], error, newPrefix
     setBeforeAll(value);
     onChange(all ? ['*'] : beforeAll);
   };
-  const add = (permission: string) => {
-    setAdded([...added, permission]);
-    if (!value.includes(permission)) onChange([...value, permission]);
+  const add = (permissions: string[]) => {
+    setAdded([...added, ...permissions]);
+    onChange([...new Set([...value, ...permissions])]);
   };
   return (
     <Stack gap="sm">

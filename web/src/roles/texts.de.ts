@@ -10,7 +10,7 @@ export const rolesTexts: typeof en = {
   builtIn: 'Vordefiniert',
   builtInPurposes: {
     administrator: 'Darf alles',
-    operator: 'Benutzer und Sitzungen, ohne endgültiges Löschen',
+    operator: 'Benutzer, Sitzungen, Protokoll, E-Mails und gesperrte Netze, ohne endgültiges Löschen',
     auditor: 'Darf alles lesen',
     carrier_administrator: 'Benutzer und Sitzungen des eigenen Carriers',
     carrier_user: 'Nutzt die Dienste',
@@ -53,19 +53,19 @@ export const rolesTexts: typeof en = {
   readOnly: 'Diese Rolle hat Berechtigungen, die Sie nicht haben. Daher können Sie sie nicht ändern.',
   members: {
     title: 'Benutzer mit dieser Rolle',
-    none: 'Noch hat kein Benutzer diese Rolle.',
+    none: 'Bisher hat kein Benutzer diese Rolle.',
     showAll: (total) => `Alle ${total} anzeigen`,
     add: 'Benutzer hinzufügen',
     addTo: (role) => `Rolle ${role} vergeben`,
     search: 'Benutzer nach Name, E-Mail oder Position suchen',
     found: (count, more) =>
-      `${count} Benutzer gefunden${more ? '. Mit einer genaueren Suche finden Sie weitere.' : ''}`,
+      `${count} Benutzer gefunden${more ? '. Grenzen Sie die Suche ein, um weitere zu sehen.' : ''}`,
     selectAll: (count) => `Alle ${count} auswählen`,
     submit: (count) => (count === 0 ? 'Benutzer hinzufügen' : `${count} Benutzer hinzufügen`),
     added: (changed, chosen) =>
       changed === chosen
         ? `${changed} Benutzer ${changed === 1 ? 'hat' : 'haben'} jetzt die Rolle.`
-        : `${changed} von ${chosen} Benutzern haben die Rolle erhalten. Die übrigen ändern sich nicht.`,
+        : `${changed} von ${chosen} Benutzern haben die Rolle erhalten. Die übrigen bleiben unverändert.`,
   },
   holders: (count, one) => `${count} Benutzer ${one ? 'hat' : 'haben'} diese Rolle`,
   noHolders: 'Kein Benutzer hat diese Rolle',

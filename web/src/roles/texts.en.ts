@@ -9,7 +9,7 @@ export const rolesTexts = {
   /** what built-in roles are for; the API describes them in English */
   builtInPurposes: {
     administrator: 'Everything',
-    operator: 'Users and sessions, without purge',
+    operator: 'Users, sessions, audit log, e-mails and blocked networks, without permanent deletion',
     auditor: 'Reads everything',
     carrier_administrator: 'Users and sessions of their carrier',
     carrier_user: 'Uses the services',
@@ -56,8 +56,8 @@ export const rolesTexts = {
     submit: (count: number) => (count === 0 ? 'Add users' : `Add ${count} ${count === 1 ? 'user' : 'users'}`),
     added: (changed: number, chosen: number) =>
       changed === chosen
-        ? `${changed} ${changed === 1 ? 'user has' : 'users have'} the role now.`
-        : `${changed} of ${chosen} users got the role. The others did not change.`,
+        ? `${changed} ${changed === 1 ? 'user now has' : 'users now have'} the role.`
+        : `${changed} of ${chosen} users got the role. The others are unchanged.`,
   },
   holders: (count: string, one: boolean) => `${count} ${one ? 'user has' : 'users have'} this role`,
   noHolders: 'No user has this role',

@@ -5,7 +5,7 @@ import { exclusively } from './exclusively';
 import { type FirstUser, keepFirstAnswers } from './first-answers';
 import { sessionRequests, type SessionTokens } from './session-requests';
 
-// A script of its own, which the page runs before the console has arrived: on a slow network, the
+// A separate script, which the page runs before the console has arrived: on a slow network, the
 // session, the user and the code of the page then arrive together with the console.
 
 const renewal = exclusively(() => {

@@ -26,7 +26,7 @@ export interface NavigationItem {
   /** key of the name in the texts of the navigation */
   text: keyof (typeof shellTexts)['navigation'];
   icon: ComponentType<IconProps>;
-  /** part of the navigation in which the page stands */
+  /** part of the navigation that contains the page */
   group: (typeof navigationGroups)[number];
   /** permissions that the user needs at least one of, if they differ from those of the page */
   permissions?: readonly string[];

@@ -1,7 +1,7 @@
 import { AppShell, Burger, Group, ScrollArea } from '@mantine/core';
 import { useDisclosure, useHotkeys } from '@mantine/hooks';
-import { type ReactNode, Suspense } from 'react';
-import { Link, Navigate, Outlet, useLocation } from 'react-router';
+import { type ReactNode, Suspense, useEffect } from 'react';
+import { Link, Navigate, NavigationType, Outlet, useLocation, useNavigationType } from 'react-router';
 import { Duties } from '../account/duties/duties';
 import { Boundary, FailedPage } from '../components/boundary';
 import { Brand } from '../components/brand';
@@ -50,6 +50,11 @@ export function Shell(): ReactNode {
 function Frame(): ReactNode {
   const { navigation } = useShellTexts();
   const { pathname } = useLocation();
+  const navigationType = useNavigationType();
+  // A page that needs no loading would otherwise open where the page before was scrolled to.
+  useEffect(() => {
+    if (navigationType !== NavigationType.Pop) window.scrollTo(0, 0);
+  }, [pathname, navigationType]);
   const [isOpen, drawer] = useDisclosure();
   const [isHelpOpen, help] = useDisclosure();
   const [isSearchOpen, search] = useDisclosure();
@@ -59,11 +64,11 @@ function Frame(): ReactNode {
   useHotkeys([['mod+K', search.open]], []);
   return (
     <AppShell header={headerSize} navbar={{ ...navigationSize, collapsed: { mobile: !isOpen } }} padding="md">
-      <LoadingBar />
       <a className={classes.skip} href="#content" onClick={focusContent}>
         {navigation.skip}
       </a>
       <AppShell.Header className={classes.header}>
+        <LoadingBar />
         <Group gap="xs" wrap="nowrap" miw={0}>
           <Burger
             opened={isOpen}

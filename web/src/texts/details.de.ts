@@ -35,8 +35,8 @@ export const codeTexts: Record<string, string> = {
   'field.too_many': 'hat zu viele Einträge',
   'field.too_short': 'ist zu kurz',
   'field.unknown': 'ist hier kein gültiges Feld',
-  'field.wrong_type': 'hat nicht die erwartete Art von Wert',
-  'parameter.conflict': 'lässt sich nicht mit einem anderen Filter verbinden',
+  'field.wrong_type': 'hat nicht den erwarteten Datentyp',
+  'parameter.conflict': 'lässt sich nicht mit einem anderen Filter kombinieren',
   'parameter.malformed': 'hat keinen gültigen Wert',
   'parameter.not_allowed': 'ist hier nicht möglich',
   'parameter.too_many': 'kommt zu oft vor',
@@ -100,9 +100,9 @@ export const detailTexts: Record<string, string> = {
   'is not the current code of the app': 'ist nicht der aktuelle Code der App',
   'is only possible while the user is invited': 'ist nur möglich, solange der Benutzer eingeladen ist',
   'is outside your scope': 'liegt außerhalb Ihres Bereichs',
-  'cannot be combined with other fields': 'lässt sich nicht mit anderen Änderungen verbinden',
+  'cannot be combined with other fields': 'lässt sich nicht mit anderen Änderungen kombinieren',
   'cannot be combined with roles_add or roles_remove':
-    'lässt sich nicht mit „Rollen hinzufügen“ oder „Rollen entfernen“ verbinden',
+    'lässt sich nicht mit „Rollen hinzufügen“ oder „Rollen entfernen“ kombinieren',
   'contains characters that cannot be stored': 'enthält Zeichen, die sich nicht speichern lassen',
   'cannot be read': 'ist nicht lesbar',
   'was not checked, because there were too many conflicts within an hour':

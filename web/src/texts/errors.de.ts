@@ -44,8 +44,8 @@ export const errorTexts: Record<string, string> = {
   'webhook.not_found': 'Diesen Webhook gibt es nicht, oder Sie dürfen ihn nicht sehen.',
   'webhook.too_many': 'Es gibt zu viele Webhooks. Löschen Sie nicht benötigte Webhooks.',
   'key.inactive':
-    'Der API-Schlüssel ist abgelaufen, ausgesetzt oder widerrufen. Lassen Sie ihn wieder zu, oder legen Sie einen ' +
-    'neuen an.',
+    'Der API-Schlüssel ist abgelaufen, ausgesetzt oder widerrufen. Lassen Sie einen ausgesetzten Schlüssel wieder ' +
+    'zu, oder legen Sie einen neuen an.',
   'key.not_found': 'Diesen API-Schlüssel gibt es nicht, oder Sie dürfen ihn nicht sehen.',
   'factor.not_found':
     'Diesen zweiten Faktor gibt es nicht. Wenn Sie ihn nicht rechtzeitig bestätigt haben, fügen Sie ihn neu hinzu.',

@@ -113,7 +113,9 @@ export const shellTexts: typeof en = {
   },
   outage: {
     title: 'Warten auf den Dienst',
-    text: 'Der Dienst antwortet nicht. Ihre Eingaben bleiben erhalten, und es geht von selbst weiter.',
+    text:
+      'Der Dienst antwortet nicht. Ihre Eingaben bleiben erhalten. ' +
+      'Sobald er wieder antwortet, geht es von selbst weiter.',
   },
   update: {
     title: 'Eine neue Version ist verfügbar',

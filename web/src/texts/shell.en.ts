@@ -107,7 +107,7 @@ export const shellTexts = {
   },
   outage: {
     title: 'Waiting for the service',
-    text: 'The connection is interrupted. Your input is kept, and the page continues when the service responds.',
+    text: 'The service does not respond. Your input is kept, and the page continues as soon as it responds again.',
   },
   update: {
     title: 'A new version is available',
@@ -173,7 +173,7 @@ export const shellTexts = {
   draft: {
     save: 'Save',
     saved: 'The changes are saved.',
-    title: 'Someone else saved changes meanwhile',
+    title: 'Someone else has saved changes in the meantime',
     text: 'Your changes are not saved yet. Choose what to keep.',
     savedAt: 'The other version was saved',
     mine: 'Your version',
@@ -181,7 +181,7 @@ export const shellTexts = {
     others: 'Also changed in the saved version',
     saveChoice: 'Save my choice',
     keepTheirs: 'Keep the saved version',
-    waiting: 'The service does not respond at the moment. Your changes are kept, and saved as soon as it is back.',
+    waiting: 'The service does not respond at the moment. Your changes are kept and will be saved as soon as it does.',
     stopWaiting: 'Stop waiting',
   },
   confirmTyping: (word: string) => `Type ${word} to confirm`,

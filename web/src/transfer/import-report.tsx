@@ -75,6 +75,7 @@ export function ImportReport({ file, preview, cells, onImport }: ImportReportPro
           {would_create > 0 && (
             <Button
               classNames={wrapping}
+              variant={mails > 0 ? 'default' : 'filled'}
               loading={form.isSending}
               onClick={() => void form.submit(() => onImport(false))}
             >

@@ -46,8 +46,9 @@ export function ImportPage(): ReactNode {
     discardCheck();
     setTable(changes);
   };
+  // A corrected file has the titles of the file before.
   const read = async (chosen: File, encoding?: Encoding) =>
-    changeTable(await tableFormOf(chosen, encoding ?? (await encodingOf(chosen))));
+    changeTable(await tableFormOf(chosen, encoding ?? (await encodingOf(chosen)), table));
   const take = (chosen: File) => {
     setFile(chosen);
     changeTable(null);

@@ -42,6 +42,13 @@ describe('a CSV file of a spreadsheet', () => {
     expect(await toImportFile(file, await tableFormOf(file, 'utf-8'))).toBe(file);
   });
 
+  it('keeps the chosen columns of the file before, if the titles are the same', async () => {
+    const before = { ...(await tableFormOf(utf8('Nutzer;email\n'), 'utf-8')), columns: ['name', 'email'] };
+    const { encoding, columns } = await tableFormOf(ansi('Nutzer;email\n'), 'windows-1252', before);
+    expect([encoding, columns]).toEqual(['windows-1252', ['name', 'email']]);
+    expect((await tableFormOf(utf8('Nutzer;phone\n'), 'utf-8', before)).columns).toEqual(['', 'phone']);
+  });
+
   it('becomes UTF-8 with the columns of the service and the values of all rows', async () => {
     const file = ansi(
       [

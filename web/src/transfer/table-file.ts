@@ -59,8 +59,11 @@ export async function encodingOf(file: Blob): Promise<Encoding> {
   }
 }
 
-/** Reads the header of a CSV file, and finds the columns that its titles mean. */
-export async function tableFormOf(file: Blob, encoding: Encoding): Promise<TableForm> {
+/**
+ * Reads the header of a CSV file, and finds the columns that its titles mean.
+ * @param before the form of a file that was read before; kept if the titles are the same
+ */
+export async function tableFormOf(file: Blob, encoding: Encoding, before?: TableForm | null): Promise<TableForm> {
   let titles: string[] = [];
   let delimiter: string | undefined;
   for await (const { text } of recordsOf(file, true, encoding)) {
@@ -71,6 +74,7 @@ export async function tableFormOf(file: Blob, encoding: Encoding): Promise<Table
     break;
   }
   while (titles.at(-1) === '') titles.pop();
+  if (before?.titles.join('\n') === titles.join('\n')) return { ...before, encoding, delimiter: delimiter ?? ',' };
   const found = titles.map(columnOf);
   const columns = found.map((column, index) => (found.indexOf(column) === index ? column : ''));
   const fixed: Record<string, string> = columns.includes('user_type') ? {} : { user_type: 'carrier' };

@@ -119,7 +119,7 @@ export const usersTexts: typeof en = {
   check: {
     details: 'Details anzeigen',
     blocked: 'Der Benutzer kann sich nicht anmelden',
-    restricted: 'Der Benutzer kann sich anmelden, mit einer Einschränkung',
+    restricted: 'Der Benutzer kann sich mit einer Einschränkung anmelden',
     fine: {
       title: 'Nichts verhindert diese Anmeldung',
       text:
@@ -131,7 +131,7 @@ export const usersTexts: typeof en = {
     },
     editData: 'Daten ändern',
     correct: 'Adresse korrigieren',
-    correctInvited: 'An diese Adresse geht eine neue Einladung. Der Link in der alten funktioniert dann nicht mehr.',
+    correctInvited: 'An diese Adresse geht eine neue Einladung. Der Link in der älteren wird ungültig.',
     correctActive: 'Der Benutzer bestätigt diese Adresse über einen Link. Bis dahin gilt die alte Adresse.',
     correctAndSend: 'Speichern und senden',
     confirming: (email) => `Ein Link zur Bestätigung von ${email} ist unterwegs.`,
@@ -188,14 +188,14 @@ export const usersTexts: typeof en = {
           'Benutzer, oder setzen Sie die zweiten Faktoren zurück, wenn das Gerät verloren ist.',
         true,
       ),
-      invited: cause('Der Benutzer hat noch kein Passwort gesetzt', ({ invitation }) =>
+      invited: cause('Der Benutzer hat noch kein Passwort festgelegt', ({ invitation }) =>
         invitation === 'none'
-          ? 'Er wurde nie eingeladen: Ein Import sendet Einladungen nur, wenn diese Option gewählt wurde.'
+          ? 'Er wurde nie eingeladen, etwa weil ein Import keine Einladungen gesendet hat. Senden Sie jetzt eine.'
           : 'Bitten Sie ihn, die Einladung zu suchen, oder senden Sie eine neue.',
       ),
       invitation_expired: cause(
         'Die Einladung ist abgelaufen',
-        () => 'Der Benutzer hat nicht rechtzeitig ein Passwort gesetzt. Senden Sie eine neue Einladung.',
+        () => 'Der Benutzer hat nicht rechtzeitig ein Passwort festgelegt. Senden Sie eine neue Einladung.',
       ),
       password_voided: cause(
         'Der Benutzer muss ein neues Passwort wählen',
@@ -215,7 +215,8 @@ export const usersTexts: typeof en = {
       ),
       address_blocked: cause(
         'Eine Adresse des Benutzers ist gesperrt',
-        ({ ip = '', network = '' }) => `Anmeldungen von ${ip} werden abgelehnt, weil ${network} gesperrt ist.`,
+        ({ ip = '', network = 'diese Adresse' }) =>
+          `Anmeldungen von ${ip} werden abgelehnt, weil ${network} gesperrt ist.`,
       ),
       password_change_required: cause(
         'Das Passwort muss geändert werden',

@@ -138,7 +138,7 @@ export const usersTexts = {
     noRefusals: 'No rejected logins are recorded.',
     despite: 'The user can still log in with a passkey.',
     bulk: 'in a bulk change',
-    hiddenActor: 'a user whom you cannot see',
+    hiddenActor: 'a user you cannot see',
     until: 'Expires',
     since: {
       deleted: 'Deleted',
@@ -175,7 +175,7 @@ export const usersTexts = {
       ),
       invited: cause('The user has not set a password yet', ({ invitation }) =>
         invitation === 'none'
-          ? 'The user was never invited: an import sends invitations only if this option was chosen.'
+          ? 'The user was never invited, for example because an import sent no invitations. Send one now.'
           : 'Ask the user to look for the invitation, or send a new one.',
       ),
       invitation_expired: cause(
@@ -200,7 +200,7 @@ export const usersTexts = {
       ),
       address_blocked: cause(
         'An address of the user is blocked',
-        ({ ip = '', network = '' }) => `Logins from ${ip} are rejected, because ${network} is blocked.`,
+        ({ ip = '', network = 'this address' }) => `Logins from ${ip} are rejected, because ${network} is blocked.`,
       ),
       password_change_required: cause(
         'The password must be changed',

@@ -62,7 +62,7 @@ function NameCell({ user }: { user: User }): ReactNode {
 function SystemCell(): ReactNode {
   const { userType } = useTexts({ en, de });
   return (
-    <Text span inherit c="dimmed">
+    <Text span inherit c="dimmed" style={{ whiteSpace: 'nowrap' }}>
       {userType.system}
     </Text>
   );

@@ -37,7 +37,7 @@ export function Deliveries({ webhook: { webhook_id, state } }: { webhook: Webhoo
         ]}
       />
       <DataTable
-        label={texts.deliveries}
+        label={texts.deliveryList}
         idOf={({ delivery_id }) => delivery_id}
         list={list}
         params={params}

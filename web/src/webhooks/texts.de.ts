@@ -70,7 +70,7 @@ export const webhooksTexts: typeof en = {
       'Änderungen erneut senden',
       'Sendet alle Änderungen ab diesem Zeitpunkt, auch die, die das Ziel schon erhalten hat.',
     ],
-    rotate: ['Geheimnis ersetzen', 'Das neue Geheimnis wird einmal angezeigt. Bis das alte abläuft, signieren beide.'],
+    rotate: ['Geheimnis ersetzen', 'Das neue Geheimnis wird einmal angezeigt. Bis das alte erlischt, signieren beide.'],
     disable: [
       'Deaktivieren',
       'Der Webhook sendet nichts, bis er aktiviert wird. Dann kann er dort weitermachen, wo er aufgehört hat.',
@@ -78,8 +78,8 @@ export const webhooksTexts: typeof en = {
     remove: ['Löschen', 'Der Webhook sendet nichts mehr. Das lässt sich nicht rückgängig machen.'],
   },
   after: 'Änderungen ab',
-  keep: 'Das alte Geheimnis signiert weiterhin für',
-  keepFor: { 0: 'keine Zeit (es wird sofort ungültig)', 3600: 'eine Stunde', 86400: 'einen Tag', 604800: '7 Tage' },
+  keep: 'Altes Geheimnis weiter signieren lassen',
+  keepFor: { 0: 'nein, es wird sofort ungültig', 3600: 'eine Stunde', 86400: 'einen Tag', 604800: '7 Tage' },
   secret: {
     title: 'Kopieren Sie das Geheimnis jetzt',
     warning:
@@ -93,6 +93,7 @@ export const webhooksTexts: typeof en = {
   settings: 'Einstellungen',
   deliveries: 'Zustellungen',
   deliveriesHint: 'Die Anfragen der letzten 7 Tage. Werte werden nicht gespeichert.',
+  deliveryList: 'Gesendete Anfragen',
   noDeliveries: 'Keine Anfragen in den letzten 7 Tagen',
   show: { label: 'Zustellungen anzeigen', all: 'Alle', failed: 'Fehlgeschlagene' },
   change: 'Änderung',

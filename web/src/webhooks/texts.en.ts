@@ -69,8 +69,8 @@ export const webhooksTexts = {
     remove: ['Delete', 'The webhook stops sending changes. This cannot be undone.'],
   },
   after: 'Changes after',
-  keep: 'The old secret also signs for',
-  keepFor: { 0: 'no time (it stops working now)', 3600: 'one hour', 86400: 'one day', 604800: '7 days' },
+  keep: 'Keep the old secret signing',
+  keepFor: { 0: 'no, it stops working now', 3600: 'for one hour', 86400: 'for one day', 604800: 'for 7 days' },
   secret: {
     title: 'Copy the secret now',
     warning: 'This is the only time that the secret is shown. Store it in a safe place, such as a secrets manager.',
@@ -82,6 +82,7 @@ export const webhooksTexts = {
   settings: 'Settings',
   deliveries: 'Deliveries',
   deliveriesHint: 'The requests of the last 7 days. Values are not stored.',
+  deliveryList: 'Sent requests',
   noDeliveries: 'No requests in the last 7 days',
   show: { label: 'Show deliveries', all: 'All', failed: 'Failed' },
   change: 'Change',

@@ -3,7 +3,7 @@ import { changedFields, disputedFields, isSame, pick, unsentEdits } from './draf
 describe('a draft', () => {
   const before = { name: 'ada', roles: ['a', 'b'], scope: null as string[] | null, is_active: true };
 
-  it('contains only fields that differ from the record, whatever the order of lists', () => {
+  it('contains only fields that differ from the record, regardless of the order of lists', () => {
     expect(changedFields(before, { ...before, roles: ['b', 'a'], name: ' ada ' })).toEqual([]);
     expect(changedFields(before, { ...before, roles: ['a'], scope: [] })).toEqual(['roles', 'scope']);
     expect(isSame(before.roles, before.roles.toReversed())).toBe(true);
@@ -12,7 +12,7 @@ describe('a draft', () => {
     expect(before.roles).toEqual(['a', 'b']);
   });
 
-  it('disputes only fields that both versions changed, to different values', () => {
+  it('reports a conflict only for fields that both versions changed to different values', () => {
     const mine = { ...before, name: 'grace', roles: ['c', 'a'], is_active: false };
     expect(disputedFields(before, mine, { ...before, scope: ['c1'], is_active: false })).toEqual([]);
     expect(disputedFields(before, mine, { ...before, name: 'augusta', roles: ['a', 'c'] })).toEqual(['name']);

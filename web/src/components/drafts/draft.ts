@@ -3,7 +3,7 @@ import { isObject } from '../../own';
 /** Name of a field of a form. */
 export type FieldOf<Values> = keyof Values & string;
 
-/** Returns whether two values of a field mean the same, whatever the order of a list or of JSON. */
+/** Returns whether two values of a field mean the same, in any order of lists and JSON. */
 export function isSame(one: unknown, other: unknown): boolean {
   return comparable(one) === comparable(other);
 }
@@ -42,7 +42,7 @@ export function pick<Values extends object>(values: Values, fields: readonly Fie
   return Object.fromEntries(fields.map((field) => [field, values[field]])) as Partial<Values>;
 }
 
-/** Returns the edits without those that were sent. An edit that changed meanwhile is kept. */
+/** Returns the edits without those that were sent. Keeps an edit that changed in the meantime. */
 export function unsentEdits<Values extends object>(edits: Partial<Values>, sent: Partial<Values>): Partial<Values> {
   const fields = (Object.keys(edits) as FieldOf<Values>[]).filter((field) => edits[field] !== sent[field]);
   return pick(edits as Values, fields);

@@ -31,8 +31,12 @@ export function ConditionForm({ fields, names, initial, isExact, onApply }: Cond
   const [operator, setOperator] = useState<Operator>(initial?.operator ?? '');
   const [value, setValue] = useState(initial?.value ?? '');
   const form = useRef<HTMLFormElement>(null);
-  // The form may be loaded after the popover has looked for the field to focus.
-  useEffect(() => form.current?.querySelector<HTMLElement>('[data-autofocus]')?.focus(), []);
+  // The form may be loaded after the popover has looked for the field to focus. The focus opens the
+  // list of fields, which has its id after a frame (aria-controls).
+  useEffect(() => {
+    const frame = requestAnimationFrame(() => form.current?.querySelector<HTMLElement>('[data-autofocus]')?.focus());
+    return () => cancelAnimationFrame(frame);
+  }, []);
   const field = name === null ? undefined : fields[name];
   const choose = (next: string | null) => {
     setName(next);
@@ -65,7 +69,7 @@ export function ConditionForm({ fields, names, initial, isExact, onApply }: Cond
           value={name}
           onChange={choose}
           searchable
-          comboboxProps={{ withinPortal: false }}
+          comboboxProps={{ withinPortal: false, keepMounted: true }}
           data-autofocus={initial === undefined || undefined}
         />
         {field?.kind === 'attribute' && (

@@ -194,7 +194,7 @@ function Rows<Row>(props: WideTableProps<Row>): ReactNode {
  */
 const WideTable = memo(Rows) as typeof Rows;
 
-/** Names a column. A column to sort by has a button, and tells its order (`aria-sort`). */
+/** Names a column. A column to sort by has a button, and announces its order (`aria-sort`). */
 function HeaderCell<Row>({
   column: { key, title, sortable = false, width },
   orderBy,

@@ -65,10 +65,11 @@ export function Remedies({ user, cause, extra = [], mailFailed = false }: Remedi
     mayUpdate &&
       remedies.includes('change_allowed_ips') &&
       ip !== undefined && { label: texts.check.allow(ip), onClick: () => void allow(ip).catch(fail) },
-    can('address_block:manage') &&
+    // Absent if the caller may not remove the block.
+    evidence?.address_block_id !== undefined &&
       remedies.includes('remove_address_block') && {
         label: texts.check.unblock,
-        onClick: () => void unblock(evidence ?? {}).catch(fail),
+        onClick: () => void unblock(evidence).catch(fail),
       },
   ].filter((offer) => offer !== false);
   return (

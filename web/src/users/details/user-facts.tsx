@@ -13,7 +13,7 @@ import { usersTexts as de } from '../texts.de';
 import { usersTexts as en } from '../texts.en';
 import { useUserNames } from '../use-user-names';
 import { useValueText } from '../use-value-text';
-import type { User } from '../user';
+import { isLocked, type User } from '../user';
 import classes from './user-overview.module.css';
 
 /** Shows the fields about the person. */
@@ -84,7 +84,7 @@ export function AccountFacts({ user }: { user: User }): ReactNode {
           [fields.must_change_password, user.must_change_password && textOf('', true)],
           [fields.password_changed_at, <TimeText key="time" value={user.password_changed_at} />],
           [fields.last_seen_at, <TimeText key="time" value={user.last_seen_at} />],
-          [fields.locked_until, locked_until !== null && <TimeText key="time" value={locked_until} />],
+          [fields.locked_until, isLocked(user) && <TimeText key="time" value={locked_until} />],
           [
             fields.created_at,
             <span key="created">
