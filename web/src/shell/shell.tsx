@@ -3,8 +3,7 @@ import { useDisclosure, useHotkeys } from '@mantine/hooks';
 import { type ReactNode, Suspense, useEffect } from 'react';
 import { Link, Navigate, NavigationType, Outlet, useLocation, useNavigationType } from 'react-router';
 import { Duties } from '../account/duties/duties';
-import { AfterFirstData } from '../components/after-first-data';
-import { Boundary, FailedPage, lazyPart } from '../components/boundary';
+import { Boundary, FailedPage } from '../components/boundary';
 import { Brand } from '../components/brand';
 import { PageSkeleton } from '../components/page';
 import { UnsavedChangesDialog } from '../components/unsaved-changes';
@@ -16,13 +15,12 @@ import { useShellTexts } from '../texts/use-shell-texts';
 import { ConnectionNotice, LoadingBar } from './connection-notice';
 import { FrameSkeleton, headerSize, navigationSize } from './frame-skeleton';
 import { NavigationLinks } from './navigation-links';
+import { Palette } from './palette';
 import { SearchButton } from './search-button';
 import classes from './shell.module.css';
 import { useShortcuts } from './shortcuts';
+import { ShortcutsDialog } from './shortcuts-dialog';
 import { UserMenu } from './user-menu';
-
-const Palette = lazyPart(async () => (await import('./palette')).Palette);
-const ShortcutsDialog = lazyPart(async () => (await import('./shortcuts-dialog')).ShortcutsDialog);
 
 /** Frames all pages that need a login. Without a session, redirects to the login page. */
 export function Shell(): ReactNode {
@@ -106,11 +104,9 @@ function Frame(): ReactNode {
           </Suspense>
         </Boundary>
       </AppShell.Main>
-      <AfterFirstData isNeeded={isSearchOpen || isHelpOpen}>
-        <Palette opened={isSearchOpen} onClose={search.close} onShowShortcuts={help.open} />
-        <ShortcutsDialog opened={isHelpOpen} onClose={help.close} />
-      </AfterFirstData>
+      <Palette opened={isSearchOpen} onClose={search.close} onShowShortcuts={help.open} />
       <UnsavedChangesDialog />
+      <ShortcutsDialog opened={isHelpOpen} onClose={help.close} />
     </AppShell>
   );
 }
