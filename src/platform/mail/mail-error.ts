@@ -10,8 +10,11 @@ const unusable = {
   encryption: 'the connection cannot be encrypted',
   connection: 'not reachable',
 };
-/** Matches the stored message of an attempt that could not use the mail server at all. */
-export const serverUnusable = `^${prefix}(${Object.values(unusable).join('|')})$`;
+/**
+ * Matches the stored message of an attempt that could not use the mail server at all. A server
+ * answers 421 when it closes the connection (RFC 5321 §3.8).
+ */
+export const serverUnusable = `^${prefix}((${Object.values(unusable).join('|')})$|421( |-|$))`;
 const shownMax = 200;
 const unreachable = /^(ECONN|ETIMEDOUT|ESOCKET|EDNS|ENOTFOUND|EAI_|EHOSTUNREACH|ENETUNREACH|EPIPE)/;
 const words = /[^\s<>"'(),;:=]+/g;

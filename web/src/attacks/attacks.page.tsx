@@ -37,10 +37,10 @@ export function AttacksPage(): ReactNode {
               {texts.rate(format(data.refused_last_hour), format(data.usual_for_the_hour))}
             </Text>
             <Networks networks={data.networks} />
+            {mayBlock && <Blocks />}
             <Users users={data.users} />
           </>
         )}
-        {mayBlock && <Blocks />}
       </Stack>
       <BlockDialog network={isBlocking ? '' : null} onClose={() => setIsBlocking(false)} />
     </>

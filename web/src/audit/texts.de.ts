@@ -65,7 +65,7 @@ export const auditTexts: typeof en = {
     'user.changed': 'Benutzer geändert',
     'user.deleted': 'Benutzer gelöscht',
     'user.restored': 'Benutzer wiederhergestellt',
-    'user.secured': 'Konto gesichert',
+    'user.secured': 'Konto abgesichert',
     'user.purged': 'Benutzer endgültig gelöscht',
     'user.invited': 'Benutzer erneut eingeladen',
     'user.exported': 'Benutzer exportiert',

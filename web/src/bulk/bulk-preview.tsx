@@ -53,7 +53,7 @@ export function BulkPreview({ preview, request, isRenewed, onConfirm }: BulkPrev
         {mails > 0 && <Text size="sm">{texts.mails(mails, durationText(mails_seconds, language))}</Text>}
         {would_change > 0 && (
           <Group>
-            <Button onClick={dialog.open} color={kind === 'delete' ? 'red.9' : undefined}>
+            <Button onClick={dialog.open} color={kind === 'delete' || kind === 'disable' ? 'red.9' : undefined}>
               {texts.submit[kind](would_change)}
             </Button>
           </Group>

@@ -97,7 +97,7 @@ export const bulkTexts: typeof en = {
     roles_add: 'Rollen hinzufügen',
     roles_remove: 'Rollen entfernen',
     reset_second_factors: 'Zweite Faktoren zurücksetzen',
-    secure: 'Konten sichern',
+    secure: 'Konten absichern',
     invite: 'Einladungen senden',
   },
   replaceRoles: 'Alle Rollen ersetzen',

@@ -39,7 +39,7 @@ export const mailsTexts: typeof en = {
     'second-step-missing': 'Zweiter Schritt fehlt',
     'new-address-login': 'Anmeldung von neuer Adresse',
     'webhook-disabled': 'Webhook deaktiviert',
-    secured: 'Konto gesichert',
+    secured: 'Konto abgesichert',
   },
   states: {
     waiting: 'Wartet',

@@ -4,6 +4,7 @@ import { ApiProblem, type FieldError } from '../api/problems';
 import { own } from '../own';
 import { useLanguage } from '../texts/language';
 import { useErrorTexts } from '../texts/use-error-texts';
+import { useUsersTexts } from '../users/use-users-texts';
 
 interface RowErrorsProps {
   errors: readonly FieldError[];
@@ -17,6 +18,7 @@ const shownMax = 60;
 /** Shows the errors of a row of a file, each with its column and the rejected value. */
 export function RowErrors({ errors, cells }: RowErrorsProps): ReactNode {
   const language = useLanguage();
+  const { fields } = useUsersTexts();
   const { fieldReasonOf } = useReasonTexts();
   return (
     <Stack gap={2}>
@@ -28,7 +30,7 @@ export function RowErrors({ errors, cells }: RowErrorsProps): ReactNode {
           <Text key={`${column} ${error.code}`} size="sm">
             {column !== '' && (
               <Text span inherit fw={600}>
-                {column}:{' '}
+                {own(fields, column) ?? column}:{' '}
               </Text>
             )}
             {fieldReasonOf(error)}

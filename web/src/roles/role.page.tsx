@@ -52,6 +52,11 @@ function RoleDetails({ role, roles }: { role: Role; roles: Role[] }): ReactNode 
           )
         }
       />
+      {can('user:read') && (
+        <Box mb="md">
+          <RoleMembers role={role} mayGrant={mayGrant(role, roles)} />
+        </Box>
+      )}
       {mayChange(role) ? (
         <RoleForm role={role} roles={roles} />
       ) : (
@@ -62,11 +67,6 @@ function RoleDetails({ role, roles }: { role: Role; roles: Role[] }): ReactNode 
             <SecondFactorText role={role} />
           </Section>
         </Stack>
-      )}
-      {can('user:read') && (
-        <Box mt="md">
-          <RoleMembers role={role} mayGrant={mayGrant(role, roles)} />
-        </Box>
       )}
       <DeleteRoleDialog role={role} roles={roles} opened={isDeleting} onClose={deletion.close} />
     </Box>

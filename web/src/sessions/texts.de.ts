@@ -44,7 +44,7 @@ export const sessionsTexts: typeof en = {
     user_disabled: 'Benutzer deaktiviert',
     user_deleted: 'Benutzer gelöscht',
     factors_changed: 'Zweite Faktoren geändert',
-    secured: 'Konto gesichert',
+    secured: 'Konto abgesichert',
   },
   live: 'Aktiv',
   thisSession: 'Diese Sitzung',

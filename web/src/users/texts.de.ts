@@ -202,7 +202,7 @@ export const usersTexts: typeof en = {
       ),
       password_voided: cause(
         'Der Benutzer muss ein neues Passwort wählen',
-        () => 'Das Konto wurde gesichert, und das alte Passwort gilt nicht mehr. Der Link steht in der E-Mail darüber.',
+        () => 'Das Konto wurde abgesichert, und das alte Passwort gilt nicht mehr. Der Link steht in der E-Mail darüber.',
         true,
       ),
       password_expired: cause(
@@ -265,13 +265,13 @@ export const usersTexts: typeof en = {
         confirm: 'Zurücksetzen',
       },
     ),
-    secure: action('Konto sichern', (name) => `Das Konto von ${name} ist gesichert. Ein Link ist unterwegs.`, {
-      title: 'Konto sichern?',
+    secure: action('Konto absichern', (name) => `Das Konto von ${name} ist abgesichert. Ein Link ist unterwegs.`, {
+      title: 'Konto absichern?',
       question: (name) =>
         'Für ein Konto, dessen Passwort jemand anders kennen könnte. Passwort, verschickte Links und eine ' +
         `vorgeschlagene Adresse von ${name} werden ungültig, und alle Sitzungen enden. ` +
         'Der Benutzer erhält einen Link, um ein neues Passwort zu wählen.',
-      confirm: 'Konto sichern',
+      confirm: 'Konto absichern',
     }),
     disable: action('Deaktivieren', (name) => `${name} ist deaktiviert.`, {
       title: 'Benutzer deaktivieren?',

@@ -46,9 +46,9 @@ export const de: MailTexts = {
     button: 'Neues Passwort festlegen',
   },
   secured: {
-    subject: 'Ihr Konto wurde gesichert: Wählen Sie ein neues Passwort',
+    subject: 'Ihr Konto wurde abgesichert: Wählen Sie ein neues Passwort',
     paragraphs: [
-      'Ihre Administration hat Ihr Konto gesichert, weil möglicherweise jemand anders Ihr Passwort kennt. ' +
+      'Ihre Administration hat Ihr Konto abgesichert, weil möglicherweise jemand anders Ihr Passwort kennt. ' +
         'Das Passwort gilt nicht mehr, und alle Ihre Sitzungen wurden beendet.',
       'Wählen Sie über den folgenden Link ein neues Passwort. Er ist einmal verwendbar und {duration} lang gültig.',
     ],

@@ -15,13 +15,16 @@ import { type UserAction, useUserActions } from '../use-user-actions';
 import { useUsersTexts } from '../use-users-texts';
 import type { Cause } from './data';
 
-/** Actions for the remedies of the service. A mailed link voids nothing, so it comes first. */
+/**
+ * Actions for the remedies of the service. Securing stands at the top of the page; a mailed link
+ * voids nothing.
+ */
 const actionsFor: Partial<Record<Cause['remedies'][number], UserAction[]>> = {
   unlock: ['unlock'],
   enable: ['enable'],
   invite: ['invite'],
   restore: ['restore'],
-  secure: ['resetMail', 'secure'],
+  secure: ['resetMail'],
 };
 
 interface RemediesProps {
@@ -61,9 +64,6 @@ export function Remedies({ user, cause, extra = [], mailFailed = false }: Remedi
       .filter(actions.mayDo)
       .map((action) => ({ label: texts.actions[action].label, onClick: () => actions.start(action) })),
     !mailFailed && correct,
-    mayUpdate &&
-      remedies.includes('change_allowed_ips') &&
-      ip !== undefined && { label: texts.check.allow(ip), onClick: () => void allow(ip).catch(fail) },
     // Absent if the caller may not remove the block.
     evidence?.address_block_id !== undefined &&
       remedies.includes('remove_address_block') && {
@@ -79,9 +79,17 @@ export function Remedies({ user, cause, extra = [], mailFailed = false }: Remedi
         </Button>
       ))}
       {mayUpdate && remedies.includes('change_allowed_ips') && (
-        <Button size="xs" variant="default" component={Link} to="?tab=data">
-          {texts.check.editData}
-        </Button>
+        <>
+          <Button size="xs" component={Link} to="?tab=data">
+            {texts.check.editData}
+          </Button>
+          {/* Not highlighted: the address can be that of a thief who knows the password. */}
+          {ip !== undefined && (
+            <Button size="xs" variant="default" onClick={() => void allow(ip).catch(fail)}>
+              {texts.check.allow(ip)}
+            </Button>
+          )}
+        </>
       )}
       {actions.dialog}
       {isCorrecting && <CorrectAddress user={user} onClose={() => setIsCorrecting(false)} />}
