@@ -202,7 +202,7 @@ export const usersTexts: typeof en = {
       ),
       password_voided: cause(
         'Der Benutzer muss ein neues Passwort wählen',
-        () => 'Das Konto wurde abgesichert, und das alte Passwort gilt nicht mehr. Der Link steht in der E-Mail darüber.',
+        () => 'Das Konto wurde abgesichert, und das alte Passwort gilt nicht mehr. Der Link steht in der E-Mail.',
         true,
       ),
       password_expired: cause(
