@@ -7856,7 +7856,7 @@ export interface components {
          */
         Format: components["schemas"]["ExportFormat"];
         /**
-         * @description Columns of the file, each once, in this order; all by default
+         * @description Columns of the file, in this order; all by default. Names that repeat are ignored
          * @example [
          *       "user_id"
          *     ]
@@ -11752,7 +11752,7 @@ export interface operations {
                  */
                 format?: components["parameters"]["Format"];
                 /**
-                 * @description Columns of the file, each once, in this order; all by default
+                 * @description Columns of the file, in this order; all by default. Names that repeat are ignored
                  * @example [
                  *       "user_id"
                  *     ]
@@ -12455,7 +12455,7 @@ export interface operations {
                  */
                 format?: components["parameters"]["Format"];
                 /**
-                 * @description Columns of the file, each once, in this order; all by default
+                 * @description Columns of the file, in this order; all by default. Names that repeat are ignored
                  * @example [
                  *       "user_id"
                  *     ]

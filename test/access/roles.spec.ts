@@ -428,7 +428,6 @@ describe('roles', () => {
         for (const [by, type, ...roles] of [
           [operator, system, 'administrator'],
           [operator, system, 'operator', 'administrator'],
-          [operator, carrier, 'carrier_auditor'],
           [carrierAdministrator, carrier, 'carrier_auditor'],
           [carrierAdministrator, carrier, 'carrier_user', 'carrier_auditor'],
           [manager, system, 'detour'],

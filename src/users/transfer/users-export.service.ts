@@ -7,6 +7,7 @@ import { assertHolds } from '../../access/permissions';
 import { currentTime } from '../../platform/clock';
 import { type FieldError, invalid, limitFault } from '../../http/errors/app-error';
 import { readBoolean } from '../../http/lists/boolean-parameter';
+import { listMax } from '../../http/lists/filter-value';
 import { type Condition, parseFilter, type RawQuery } from '../../http/lists/filter';
 import type { ListQuery } from '../../http/lists/list-query';
 import { ChangesService } from '../../audit/changes/changes.service';
@@ -200,8 +201,7 @@ export function parseExport(query: RawQuery, { actor }: Pick<QueryContext, 'acto
     errors.push({ parameter: 'format', ...limitFault('parameter.malformed', { allowed: ['csv', 'ndjson'] }) });
   const withBom = readBoolean({ bom }, 'bom', errors);
   const columns = typeof column_in === 'string' ? column_in.split(',') : column_in === undefined ? exportColumns : [];
-  const known = columns.filter((name, index) => isColumn(name) && columns.indexOf(name) === index);
-  if (columns.length === 0 || known.length < columns.length)
+  if (columns.length === 0 || columns.length > listMax || !columns.every(isColumn))
     errors.push({ parameter: 'column_in', ...limitFault('parameter.malformed', { allowed: exportColumns }) });
   if (typeof delimiter !== 'string' || !Object.hasOwn(delimiters, delimiter))
     errors.push({ parameter: 'delimiter', ...limitFault('parameter.malformed', { allowed: Object.keys(delimiters) }) });
@@ -212,7 +212,7 @@ export function parseExport(query: RawQuery, { actor }: Pick<QueryContext, 'acto
     errors.push({ parameter: 'hashes', code: 'parameter.conflict', detail: 'requires format=ndjson' });
   if (errors.length > 0) throw invalid(...errors);
   return {
-    ...{ conditions, format: format as TransferFormat, columns: columns as ExportColumn[], sent: query },
+    ...{ conditions, format: format as TransferFormat, columns: [...new Set(columns as ExportColumn[])], sent: query },
     ...{ delimiter: delimiters[delimiter as keyof typeof delimiters], bom: withBom, hashes: withHashes },
   };
 }

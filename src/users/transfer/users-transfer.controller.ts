@@ -20,6 +20,7 @@ import { ListQuery, ParsedQuery } from '../../access/list-query.decorator';
 import { changesCursorHeader } from '../../audit/changes/changes.dto';
 import { LongWork } from '../../access/long-work.decorator';
 import { ClientGone } from '../../http/client-gone.decorator';
+import { listMax } from '../../http/lists/filter-value';
 import { Endpoint } from '../../http/endpoint.decorator';
 import { PathId } from '../../http/fields/path-id.decorator';
 import type { RawQuery } from '../../http/lists/filter';
@@ -53,14 +54,8 @@ const exportParameters: ParameterDoc[] = [
   },
   {
     name: 'column_in',
-    description: 'Columns of the file, each once, in this order; all by default',
-    schema: {
-      type: 'array',
-      items: { type: 'string', enum: exportColumns },
-      minItems: 1,
-      maxItems: exportColumns.length,
-      uniqueItems: true,
-    },
+    description: 'Columns of the file, in this order; all by default. Names that repeat are ignored',
+    schema: { type: 'array', items: { type: 'string', enum: exportColumns }, minItems: 1, maxItems: listMax },
     style: 'form',
     explode: false,
   },

@@ -9351,7 +9351,7 @@ export interface components {
          */
         Format: components["schemas"]["ExportFormat"];
         /**
-         * @description Columns of the file, each once, in this order; all by default
+         * @description Columns of the file, in this order; all by default. Names that repeat are ignored
          * @example [
          *       "user_id"
          *     ]
@@ -13474,7 +13474,7 @@ export interface operations {
                  */
                 format?: components["parameters"]["Format"];
                 /**
-                 * @description Columns of the file, each once, in this order; all by default
+                 * @description Columns of the file, in this order; all by default. Names that repeat are ignored
                  * @example [
                  *       "user_id"
                  *     ]
@@ -14184,7 +14184,7 @@ export interface operations {
                  */
                 format?: components["parameters"]["Format"];
                 /**
-                 * @description Columns of the file, each once, in this order; all by default
+                 * @description Columns of the file, in this order; all by default. Names that repeat are ignored
                  * @example [
                  *       "user_id"
                  *     ]
