@@ -19,7 +19,6 @@ export class AddWebhooks1795200066000 implements MigrationInterface {
         created_by uuid not null,
         created_at timestamptz(3) not null default now(),
         updated_at timestamptz(3) not null default now(),
-        changed_by uuid,
         state text not null default 'active',
         disabled_reason text,
         secret bytea not null,
