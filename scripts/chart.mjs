@@ -85,8 +85,8 @@ function run(program, args, env = {}) {
       env: { ...process.env, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-  } catch ({ stdout, stderr }) {
-    fail(`${program} ${args[0]} failed:\n${stdout}${stderr}`);
+  } catch ({ message, stdout }) {
+    fail(`${message}\n${stdout ?? ''}`);
   }
 }
 
