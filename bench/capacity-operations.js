@@ -109,7 +109,7 @@ function defineOperations({ client, url, people, caller, sessions }) {
     }
   };
   return [
-    { name: 'login', requests: next(320, (own) => loginRequest(people[own])) },
+    { name: 'login', requests: next(640, (own) => loginRequest(people[own])) },
     { name: 'check from memory', requests: () => Array.from({ length: 320 }, () => sessions.memory.map(check)).flat() },
     { name: 'check that reads', requests: () => sessions.take('checks').map(check) },
     {
@@ -129,7 +129,7 @@ function defineOperations({ client, url, people, caller, sessions }) {
     {
       name: 'vacuum, per changed session',
       units: TOUCHED,
-      before: () => client.query(TOUCH, [TOUCHED]),
+      before: () => client.query('vacuum sessions').then(() => client.query(TOUCH, [TOUCHED])),
       work: () => client.query('vacuum sessions'),
     },
     { name: 'webhook delivery', units: 2_000, before: openWebhooks, work: deliver },

@@ -17,6 +17,7 @@ const IDLE_SECONDS = 10;
 const CONNECTIONS = 16;
 const ROWS = 50_000;
 const AMOUNTS = { checks: 4_000, notes: 4_000, refreshes: 3_000, logouts: 960 };
+const SETTINGS = { WEBHOOK_ALLOWED_NETWORKS: '127.0.0.1', FRESH_AUTH_SECONDS: '3600' };
 const NOTICES = 3_000;
 const LISTENERS = 50;
 const COMMITTERS = 32;
@@ -90,7 +91,6 @@ async function bytesPerRow(client, kind, rows, work) {
 /** Measures a round of an operation. */
 async function measure({ url, requests, units, before, work, after }, meter, generator) {
   const all = requests?.() ?? [];
-  await meter.client.query('vacuum analyze');
   await meter.superuser.query('checkpoint');
   await before?.();
   return meter.of(units ?? all.length, async () => {
@@ -145,7 +145,7 @@ function spread(values) {
 }
 
 async function main() {
-  const stage = await prepare({ ...options, settings: { WEBHOOK_ALLOWED_NETWORKS: '127.0.0.1' } });
+  const stage = await prepare({ ...options, settings: SETTINGS });
   const { about, database, service, generator } = stage;
   const { client, url } = database;
   const { rows: own } = await client.query('select pg_backend_pid() as pid');
@@ -188,9 +188,11 @@ async function main() {
   for (let round = 0; round < rounds; round++) {
     const images = round > options.rounds ? 'on' : 'off';
     await configure(`full_page_writes = ${images}`);
+    await client.query('vacuum analyze');
     tell(round === 0 ? 'warming up' : `round ${round}, full-page images ${images}`);
     for (const [index, operation] of operations.entries()) {
       const measured = await measure(operation, meter, generator);
+      tell(`${operation.name}: ${Object.values(measured).map(count).join(' ')}`);
       if (round > 0) lines[index].push({ images, ...measured });
     }
   }
