@@ -62,7 +62,7 @@ async function drained(client) {
 }
 
 /** Defines the operations: `requests` of a round, or `work` of a number of units. */
-function defineOperations({ client, url, people, caller, sessions }) {
+function defineOperations({ client, url, known, strangers, caller, sessions }) {
   let number = 0;
   let received = 0;
   const target = http.createServer((request, response) => {
@@ -109,7 +109,12 @@ function defineOperations({ client, url, people, caller, sessions }) {
     }
   };
   return [
-    { name: 'login', requests: next(640, (own) => loginRequest(people[own])) },
+    { name: 'login', requests: next(640, (own) => loginRequest(known[own % known.length])) },
+    {
+      name: 'login from a new address, and its mail',
+      requests: () => strangers.splice(0, 320).map(loginRequest),
+      after: () => drained(client),
+    },
     { name: 'check from memory', requests: () => Array.from({ length: 320 }, () => sessions.memory.map(check)).flat() },
     { name: 'check that reads', requests: () => sessions.take('checks').map(check) },
     {
@@ -122,7 +127,9 @@ function defineOperations({ client, url, people, caller, sessions }) {
     { name: 'create, and its invitation', requests: next(480, create), after: () => drained(client) },
     {
       name: 'change of a user',
-      requests: next(960, (own) => write('PATCH', `/user/${people[own].user_id}`, { job_title: `Title ${own}` })),
+      requests: next(960, (own) =>
+        write('PATCH', `/user/${known[own % known.length].user_id}`, { job_title: `Title ${own}` }),
+      ),
     },
     { name: 'list of 50, newest', requests: next(960, () => list('count=none')) },
     { name: 'list of 50, carrier by name, total', requests: next(480, byName) },

@@ -18,6 +18,11 @@ const CONNECTIONS = 16;
 const ROWS = 50_000;
 const AMOUNTS = { checks: 4_000, notes: 4_000, refreshes: 3_000, logouts: 960 };
 const SETTINGS = { WEBHOOK_ALLOWED_NETWORKS: '127.0.0.1', FRESH_AUTH_SECONDS: '3600' };
+/** Users who log in from a new address. All others have logged in from this machine before. */
+const STRANGERS = 2_000;
+const KNOWN_ADDRESS = `
+  insert into login_attempts (account, address, known_until, used_on)
+  select unnest($1::text[]), '127.0.0.1', now() + interval '30 days', current_date`;
 const NOTICES = 3_000;
 const LISTENERS = 50;
 const COMMITTERS = 32;
@@ -177,8 +182,14 @@ async function main() {
   const [administrator] = await choose(client, `roles @> '{administrator}'`, 1);
   const { access_token } = await new Logins(service.url, [administrator]).open(administrator);
   const caller = new Operations(service.url, access_token);
-  const people = await choose(client, `status = 'active' and user_type = 'carrier'`, 20_000);
-  const context = { client, url: service.url, people, caller, sessions };
+  const known = await choose(
+    client,
+    `status = 'active' and user_type = 'carrier' and last_login_at is not null`,
+    20_000,
+  );
+  const strangers = known.splice(0, STRANGERS);
+  await client.query(KNOWN_ADDRESS, [known.map(({ user_id }) => user_id)]);
+  const context = { client, url: service.url, known, strangers, caller, sessions };
   const operations = chosen(defineOperations(context), options.only);
 
   tell('idle');
