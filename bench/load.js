@@ -9,19 +9,21 @@ const JSON_HEADERS = { 'content-type': 'application/json' };
  * Keeps `requests.length` connections busy. Each connection sends its requests in turn, one at a
  * time.
  * @param job.chain each request carries the refresh token of the previous response
+ * @param job.amount number of requests, instead of a duration
  */
-async function run({ url, seconds, method, headers = {}, requests, chain = false }) {
+async function run({ url, seconds, amount, method, headers = {}, requests, chain = false }) {
   const latencies = [];
   let next = 0;
   const setupClient = (client) => {
     const own = requests[next++].map((request) => ({
-      ...request,
       method,
+      ...request,
       headers: { ...JSON_HEADERS, ...headers, ...request.headers },
     }));
     client.setRequests(chain ? [linked(own[0])] : own);
   };
-  const options = { url, connections: requests.length, duration: seconds, sampleInt: 100, setupClient, headers: {} };
+  const howLong = amount === undefined ? { duration: seconds } : { amount };
+  const options = { url, connections: requests.length, ...howLong, sampleInt: 100, setupClient, headers: {} };
   const running = autocannon(options);
   running.on('response', (_client, _status, _bytes, ms) => latencies.push(ms));
   const result = await running;
