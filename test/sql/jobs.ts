@@ -7,5 +7,6 @@ export const jobs = sqlExamples(JobsRepository, {
   removeOf: [[[user_id]]],
   runNow: [['00000000-0000-8000-8000-0000000000ff']],
   countByState: [[]],
+  renew: [[['1'], 'pool-1']],
   releaseAbandoned: [[600]],
 });

@@ -14,31 +14,39 @@ import {
   run,
   type TaskList,
   type WorkerEvents,
+  type JobHelpers,
   Logger as WorkerLogger,
   type WorkerPool,
 } from 'graphile-worker';
-import type { ClientBase } from 'pg';
+import { monotonicMs } from '../clock';
 import { runsJobs } from '../instance';
 import { LoggedError } from '../log/log';
 import { CONFIG, type Config } from '../config/config';
 import { monitored, requestTimeouts } from '../database/data-source';
+import { closeDead, type DatabaseClient } from '../database/database-client';
 import { showPool } from '../database/database.metrics';
 import { MetricsService } from '../metrics/metrics.service';
 import { JobsPool } from './jobs-pool';
 import { jobAge, jobsQueued } from './jobs.metrics';
 import { type Job, JobsRepository } from './jobs.repository';
+import { Streak } from './streak';
 
 /**
  * Runs one job. If it throws, the job is retried with exponential back-off. A job that takes more
- * than five minutes is considered abandoned and runs again.
+ * than five minutes is considered hung and runs again.
  */
 export type JobHandler = (payload: Record<string, unknown>) => Promise<void>;
 
 /** Time for running jobs to end when the service stops. Unfinished jobs return to the queue. */
 const stopTimeoutMs = 4_000;
-/** A job that is locked for longer is considered abandoned by a killed process. */
-const abandonedAfterSeconds = 300;
-const releaseEveryMs = 60_000;
+/** A process renews the locks of its jobs at this interval. */
+const renewEveryMs = 10_000;
+/** A job whose lock is older is considered abandoned by a killed process. */
+const abandonedAfterSeconds = 40;
+/** Time after an outage in which other processes can renew their locks before any is released. */
+const steadyMs = 2.5 * renewEveryMs;
+/** A job that runs for longer is considered hung: its lock is no longer renewed. */
+const hungMs = 300_000;
 const probeEveryMs = 5_000;
 /** Number of jobs that run at the same time in one process. */
 const concurrency = 3;
@@ -54,13 +62,16 @@ export class JobsService implements OnApplicationBootstrap, OnModuleDestroy, OnA
   private readonly logger = new Logger(JobsService.name);
   private readonly handlers = new Map<string, JobHandler>();
   private readonly recurring: CronItem[] = [];
+  /** start of the jobs that this process runs, by id */
+  private readonly running = new Map<string, number>();
+  private readonly renewals = new Streak(1.5 * renewEveryMs);
   /** moving average of the duration of jobs, by name */
   private readonly durationsMs = new Map<string, number>();
   private pool: JobsPool | null = null;
   private runner: Runner | null = null;
   private workers: WorkerPool | null = null;
   private stopped: Promise<void> | null = null;
-  private release: NodeJS.Timeout | undefined;
+  private renewal: NodeJS.Timeout | undefined;
 
   constructor(
     @Inject(CONFIG) private readonly config: Config,
@@ -142,6 +153,7 @@ export class JobsService implements OnApplicationBootstrap, OnModuleDestroy, OnA
       connectionString: this.config.DATABASE_DIRECT_URL,
       max: 4,
       application_name: 'carrier-identity jobs',
+      options: closeDead,
       ...monitored(),
       ...requestTimeouts,
     });
@@ -151,7 +163,7 @@ export class JobsService implements OnApplicationBootstrap, OnModuleDestroy, OnA
     events.on('pool:create', ({ workerPool }) => {
       this.workers = workerPool;
     });
-    events.on('pool:listen:success', ({ client }) => probe(client));
+    events.on('pool:listen:success', ({ client }) => probe(client as unknown as DatabaseClient));
     this.runner = await run({
       events,
       pgPool: this.pool,
@@ -164,13 +176,14 @@ export class JobsService implements OnApplicationBootstrap, OnModuleDestroy, OnA
       noHandleSignals: true,
       logger: this.workerLogger(),
     });
-    this.release = setInterval(() => void this.releaseAbandoned(), releaseEveryMs).unref();
+    void this.renewLocks();
+    this.renewal = setInterval(() => void this.renewLocks(), renewEveryMs).unref();
     this.runner.promise.catch((error: unknown) => this.logger.error(`jobs: stopped: ${String(error)}`));
   }
 
   /** Stops taking jobs while running requests finish. */
   onModuleDestroy(): void {
-    clearInterval(this.release);
+    clearInterval(this.renewal);
     this.stopped = this.stopWorkers();
   }
 
@@ -180,20 +193,28 @@ export class JobsService implements OnApplicationBootstrap, OnModuleDestroy, OnA
   }
 
   /** Returns a handler that measures its duration. Failed attempts count too. */
-  private timed(name: string, handler: JobHandler): JobHandler {
-    return async (payload) => {
-      const start = performance.now();
+  private timed(name: string, handler: JobHandler) {
+    return async (payload: Record<string, unknown>, { job }: JobHelpers) => {
+      const start = monotonicMs();
+      this.running.set(job.id, start);
       await handler(payload).finally(() => {
-        const took = performance.now() - start;
+        this.running.delete(job.id);
+        const took = monotonicMs() - start;
         this.durationsMs.set(name, 0.9 * (this.durationsMs.get(name) ?? took) + 0.1 * took);
       });
     };
   }
 
-  private async releaseAbandoned(): Promise<void> {
-    await this.jobs
-      .releaseAbandoned(abandonedAfterSeconds)
-      .catch((error: unknown) => this.logger.warn(`jobs: ${String(error)}`));
+  /** Renews the locks of running jobs, and releases those of killed processes. */
+  private async renewLocks(): Promise<void> {
+    const now = monotonicMs();
+    const ids = [...this.running].filter(([, start]) => now - start < hungMs).map(([id]) => id);
+    try {
+      await this.jobs.renew(ids, this.workers?.id ?? '');
+      if (this.renewals.extend(now) > steadyMs) await this.jobs.releaseAbandoned(abandonedAfterSeconds);
+    } catch (error) {
+      this.logger.warn(`jobs: ${String(error)}`);
+    }
   }
 
   /** Stops the workers. A hanging job neither delays the shutdown nor stays locked afterwards. */
@@ -215,8 +236,14 @@ export class JobsService implements OnApplicationBootstrap, OnModuleDestroy, OnA
   }
 }
 
-/** Probes the connection that listens for new jobs. Closes connections that are silent for 16 s. */
-function probe(client: ClientBase): void {
-  const query = () => client.query('select 1').then(() => probe(client));
+/**
+ * Probes the connection that listens for new jobs. It is closed if it is silent for 16 s, or if it
+ * may lead to an old primary.
+ */
+function probe(client: DatabaseClient): void {
+  const query = async () => {
+    if (client.isReplaced) client.emit('error', new Error('it may lead to an old primary'));
+    else await client.query('select 1').then(() => probe(client));
+  };
   setTimeout(() => void query().catch(() => undefined), probeEveryMs).unref();
 }
