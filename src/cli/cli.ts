@@ -2,7 +2,6 @@ import { Argument, Command } from 'commander';
 import { completionScript } from './completion';
 import { runCommand } from './run-command';
 import { accessCommands } from './shell/access';
-import { addCommand } from './shell/command';
 import { tailCommands } from './shell/tails';
 import { userCommands } from './shell/users';
 
@@ -58,7 +57,7 @@ program
   );
 
 program.commandsGroup('Commands that call the API at IDENTITY_URL, with an API key or access token in IDENTITY_KEY:');
-for (const command of [...userCommands, ...accessCommands, ...tailCommands]) addCommand(program, command, groups);
+for (const add of [...userCommands, ...accessCommands, ...tailCommands]) add(program, groups);
 
 program
   .commandsGroup('Other commands:')

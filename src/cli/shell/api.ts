@@ -6,7 +6,11 @@ import { note } from './output';
 
 /** Covers a failover, during which the service responds with `Retry-After: 2`. */
 const retrying = { retries: 12, maxRetryAfter: 10 };
-const unknownHost = 'ENOTFOUND';
+const hints: Partial<Record<string, string>> = {
+  'auth.reauthentication_required': 'Log in again, and set IDENTITY_KEY to the new access token.',
+  'client.unexpected_response': 'Check IDENTITY_URL and its BASE_PATH.',
+  'request.not_found': 'Check the id, and the BASE_PATH in IDENTITY_URL.',
+};
 
 /**
  * Returns a client of the service at IDENTITY_URL with the key of a file, of IDENTITY_KEY or of
@@ -21,7 +25,7 @@ export function connect(keyFile?: string): Identity {
   const file = keyFile ?? IDENTITY_KEY_FILE;
   const key = file === undefined ? () => checked(IDENTITY_KEY, 'IDENTITY_KEY') : () => checked(read(file), file);
   key();
-  return createIdentity({ url, key, onRetry: reportRetry, ...retrying });
+  return createIdentity({ url, key, onRetry: reportOutage, ...retrying });
 }
 
 function addressOf(url = ''): string {
@@ -49,29 +53,19 @@ function checked(key: string | undefined, source: string): string {
   return key;
 }
 
-/** Says that a command waits. A host that does not exist will not appear. */
-function reportRetry(error: IdentityError, seconds: number): void {
-  if (causeOf(error) === unknownHost) throw error;
-  note(`${messageOf(error)}\nNext attempt in ${Math.ceil(seconds)} s`);
-}
-
-/** Says that a followed list waits for the service. */
+/** Says that a command waits for the service. @throws other errors, and for an unknown host */
 export function reportOutage(error: unknown): void {
-  if (!(error instanceof IdentityError) || !error.unavailable || causeOf(error) === unknownHost) throw error;
+  if (!(error instanceof IdentityError) || !error.unavailable || causeOf(error) === 'ENOTFOUND') throw error;
   note(`${messageOf(error)}\nWaiting for the service`);
 }
 
 /** Turns a failed request into a message and an exit code. Returns other errors unchanged. */
-export function explain(error: unknown, needsUser = false): unknown {
+export function explain(error: unknown): unknown {
   if (!(error instanceof IdentityError)) return error;
   const { status, code } = error;
-  const hints: Partial<Record<string, string>> = {
-    'access.denied': needsUser ? 'API keys cannot do this. Set IDENTITY_KEY to the access token of a user.' : '',
-    'auth.reauthentication_required': 'Log in again, and set IDENTITY_KEY to the new access token.',
-    'client.unexpected_response': 'Check IDENTITY_URL and its BASE_PATH.',
-    'request.not_found': 'Check the BASE_PATH in IDENTITY_URL.',
-  };
-  const message = [messageOf(error), hints[code] ?? ''].filter((line) => line !== '').join('\n');
+  const isKeyRejected = code === 'access.denied' && /API keys/.test(error.message);
+  const hint = isKeyRejected ? 'Set IDENTITY_KEY to the access token of a user.' : hints[code];
+  const message = `${messageOf(error)}${hint === undefined ? '' : `\n${hint}`}`;
   if (code === 'client.unexpected_response' || error.unavailable) return new CommandError('unavailable', message);
   if (status === 401 || status === 403) return new CommandError('denied', message);
   return new CommandError(status === 404 || status === 410 ? 'not_found' : 'failed', message);

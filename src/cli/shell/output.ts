@@ -57,9 +57,8 @@ function widthOf(text: string): number {
 export function cell(value: unknown): string {
   if (value === null || value === undefined || value === '') return '-';
   if (Array.isArray(value)) return value.map(cell).join(', ') || '-';
-  if (typeof value === 'object') return safe(JSON.stringify(value));
-  const text = String(value as string);
-  return timestamp.test(text) ? `${text.slice(0, 10)} ${text.slice(11, 19)}Z` : safe(text);
+  if (typeof value !== 'string') return safe(JSON.stringify(value)).replace(/^\{\}$/, '-');
+  return timestamp.test(value) ? `${value.slice(0, 10)} ${value.slice(11, 19)}Z` : safe(value);
 }
 
 /** Returns aligned columns with a header. */

@@ -1,7 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Option } from 'commander';
-import { currentTime } from '../../platform/clock';
-import { common, type Shell, type ShellCommand } from './command';
+import { command, inSeconds, type Shell, type ShellCommand } from './command';
 import { type Answer, cell, note } from './output';
 import { findUser } from './users';
 
@@ -9,29 +7,25 @@ import { findUser } from './users';
 const overlapMs = 20_000;
 const pollMs = 2_000;
 /** Begins before now if there is no event yet, because the clock of the service may be behind. */
-const withoutEventsMs = 3_600_000;
+const withoutEventsSeconds = 3_600;
 const linesBefore = 10;
 
 /** Commands that follow a list until Ctrl+C. */
 export const tailCommands: ShellCommand[] = [
-  {
-    usage: 'audit tail',
-    description: 'follow the audit log, from its last 10 events on',
-    example: '--since 1h --type login.failed,login.locked --json',
-    options: [common.since, common.type, new Option('--user <user>', 'only events about this user')],
-    run: tailAudit,
-  },
-  {
-    usage: 'change tail',
-    description: 'follow the change feed, from now on',
-    example: '--since 1h --type user.changed --json',
-    options: [
-      common.since,
-      common.type,
-      new Option('--after <cursor>', 'continue where an earlier command ended').conflicts('since'),
-    ],
-    run: tailChanges,
-  },
+  command(
+    'audit tail',
+    'follow the audit log, from its last 10 events on',
+    '--since 1h --type login.failed,login.locked --json',
+    ['since', 'type', 'user'],
+    tailAudit,
+  ),
+  command(
+    'change tail',
+    'follow the change feed, from now on',
+    '--since 1h --type user.changed --json',
+    ['since', 'after', 'type'],
+    tailChanges,
+  ),
 ];
 
 async function* tailChanges({ identity, options, signal }: Shell): AsyncGenerator<Answer> {
@@ -81,7 +75,7 @@ async function* tailAudit({ identity, options, signal }: Shell): AsyncGenerator<
         const [target, actor] = [`${cell(target_type)} ${cell(target_id)}`, `by ${actor_type} ${cell(actor_id)}`];
         yield line(event, [occurred_at, event_type, target, actor, ip]);
       }
-      from ??= new Date(currentTime().getTime() - withoutEventsMs);
+      from ??= inSeconds(-withoutEventsSeconds);
     } catch (error) {
       if (signal.aborted) throw error;
       reportOutage(error);
