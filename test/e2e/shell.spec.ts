@@ -222,7 +222,7 @@ describe('the command line', () => {
     for (let index = 0; index < 80; index++) await service.createUser({ department: 'Pipes' });
     const env = { PATH: process.env['PATH'], IDENTITY_URL: service.url, IDENTITY_KEY: key.key };
     const pipe = `set -o pipefail; "${process.execPath}" "${program}" user find pipes --limit 500 --json | head -n 1`;
-    expect(await run('bash', ['-c', pipe], { env })).toEqual({ stdout: '[\n', stderr: '' });
+    expect(await run('bash', ['--norc', '-c', pipe], { env })).toEqual({ stdout: '[\n', stderr: '' });
   });
 
   it('completes commands and options in bash', async () => {
@@ -230,7 +230,7 @@ describe('the command line', () => {
     const complete = async (...words: string[]) => {
       const script = `${stdout}
         COMP_WORDS=(identity ${words.join(' ')}); COMP_CWORD=${words.length}; _identity; echo "\${COMPREPLY[@]}"`;
-      return (await run('bash', ['-c', script])).stdout.trim();
+      return (await run('bash', ['--norc', '-c', script])).stdout.trim();
     };
     expect(await complete('u')).toBe('user');
     expect(await complete('user', 's')).toBe('show secure sessions');
