@@ -1,4 +1,4 @@
-import { createInterface } from 'node:readline/promises';
+import { createInterface } from 'node:readline';
 import { CommandError } from '../command-error';
 
 /** A result, as JSON for scripts and as text for people. */
@@ -88,6 +88,11 @@ export async function confirm(question: string, yes = false): Promise<void> {
   if (!process.stdin.isTTY || !process.stderr.isTTY)
     throw new CommandError('usage', `${safe(question)} Without a terminal, this needs --yes.`);
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  const answer = await terminal.question(`${safe(question)} [y/N] `).finally(() => terminal.close());
+  const answer = await new Promise<string>((resolve) => {
+    // Ctrl+C and the end of the input close the terminal without an answer.
+    terminal.once('close', () => resolve(''));
+    terminal.question(`${safe(question)} [y/N] `, resolve);
+  });
+  terminal.close();
   if (!/^y(es)?$/i.test(answer.trim())) throw new CommandError('failed', 'Nothing was changed.');
 }
