@@ -78,6 +78,12 @@ module.exports = {
       { path: '^src/platform/embedded-postgres/' },
     ),
     rule(
+      'shell-by-the-api',
+      'These commands call the API as a module does: import nothing of the service.',
+      { path: '^src/cli/shell/' },
+      { path: '^src/', pathNot: ['^src/cli/(shell/|command-error)', '^src/platform/(clock|config/shell-environment)'] },
+    ),
+    rule(
       'app-by-modules',
       'The application is composed of modules: import no repository, entity or controller.',
       { path: [ROOT_FILES, '^src/(cli|process)/'] },

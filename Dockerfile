@@ -14,11 +14,12 @@ RUN npm ci --ignore-scripts --no-audit --no-fund
 # Named paths instead of `COPY . .`, so that no local .env, .data or node_modules gets into a layer.
 COPY tsconfig.json tsconfig.build.json nest-cli.json ormconfig.ts ./
 COPY scripts scripts
+COPY client client
 COPY migrations migrations
 COPY src src
 COPY web web
 # A checkout under umask 077 contains files that the run-time user cannot read.
-RUN npm run build && rm -f dist/*.tsbuildinfo && chmod -R a+rX dist
+RUN npm run build && rm -f dist/*.tsbuildinfo && chmod -R a+rX dist client
 
 FROM base AS production-dependencies
 WORKDIR /app
@@ -27,9 +28,9 @@ COPY client/package.json client/
 COPY web/package.json web/
 # npm installs TypeScript as an optional peer of @nestjs/swagger and cosmiconfig, but nothing loads it at run time.
 # Type declarations and source maps are not read either. Together they are more than half of the tree.
-# Licence files stay. `@carrier-identity` links to `client/` and `web/`, which the image does not contain.
+# Licence files stay. `@carrier-identity/console` links to `web/`, which the image does not contain.
 RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund \
-  && rm -rf node_modules/@carrier-identity \
+  && rm -rf node_modules/@carrier-identity/console \
   && rm -rf node_modules/typescript node_modules/.bin/tsc node_modules/.bin/tsserver node_modules/@types \
   && find node_modules -type f \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' \) -delete
 
@@ -47,6 +48,9 @@ VOLUME /data
 # Ordered by frequency of change. Owned by root, so that the service cannot change its own code.
 COPY --from=production-dependencies /app/node_modules node_modules
 COPY --chmod=0644 package.json openapi.json LICENSE ./
+# The command line calls the API through the client.
+COPY --from=build /app/client/package.json client/
+COPY --from=build /app/client/dist/cjs client/dist/cjs
 COPY --from=build /app/dist dist
 # User `node`, as a number: Kubernetes' runAsNonRoot cannot verify a name.
 USER 1000:1000

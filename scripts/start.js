@@ -60,10 +60,11 @@ function build() {
   console.error('Building: dist/ is missing, incomplete or older than the sources.');
   // Remove the stamp before the build, so that the next start repeats an interrupted build.
   fs.rmSync(STAMP, { force: true });
+  // Before `nest build`, which reads the types of the client.
+  run([CLIENT]);
   run([NEST, 'build']);
   // After `nest build`, which empties dist/.
   run([VITE, 'build', 'web', '--logLevel', 'error']);
-  if (fs.existsSync(CLIENT)) run([CLIENT]);
   fs.writeFileSync(STAMP, wanted);
 }
 

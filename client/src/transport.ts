@@ -12,6 +12,8 @@ export interface ClientOptions {
   retries?: number;
   /** longest `Retry-After` in seconds that the client waits for; default 20 */
   maxRetryAfter?: number;
+  /** called before each pause in seconds between two attempts; stops the attempts if it throws */
+  onRetry?: (error: IdentityError, seconds: number) => void;
   /** used instead of the global `fetch` */
   fetch?: typeof fetch;
 }
@@ -29,6 +31,8 @@ export interface RequestOptions {
   ifMatch?: number;
   /** instead of a random one, for operations that honour `Idempotency-Key` */
   idempotencyKey?: string;
+  /** also repeats a change after a failure, because it may take effect twice */
+  repeatable?: boolean;
   /** milliseconds for one attempt */
   timeout?: number;
   headers?: Record<string, string>;
@@ -79,7 +83,8 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
 export async function send(client: ClientOptions, call: Call): Promise<unknown> {
   const { method, flags, options = {} } = call;
   const { retries, maxRetryAfter } = { ...defaults, ...client };
-  const repeatable = method === 'GET' || (flags.idempotent === true && !(call.body instanceof ReadableStream));
+  const isIdempotent = method === 'GET' || (flags.idempotent === true && !(call.body instanceof ReadableStream));
+  const repeatable = options.repeatable ?? isIdempotent;
   const idempotencyKey = flags.idempotent ? (options.idempotencyKey ?? crypto.randomUUID()) : undefined;
   for (let attempt = 0; ; attempt++) {
     try {
@@ -90,6 +95,7 @@ export async function send(client: ClientOptions, call: Call): Promise<unknown> 
         error.status === 429 || (repeatable && (error.unavailable || error.code === 'idempotency.in_progress'));
       const seconds = error.retryAfter ?? 0.2 * 2 ** attempt * (1 + Math.random());
       if (!again || seconds > maxRetryAfter) throw error;
+      client.onRetry?.(error, seconds);
       await sleep(seconds * 1_000, options.signal);
     }
   }

@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util';
 import { currentTime } from '../platform/clock';
 import { CONFIG, type Config, serviceUrl } from '../platform/config/config';
 import { FirstAdministrator } from '../auth/recovery/first-administrator.service';
@@ -8,14 +7,10 @@ import { withApplication } from './application';
  * Prints the address of the service and a one-time link with which an administrator sets a new
  * password. With `--reset-factors`, also removes the administrator's second factors.
  */
-export async function adminRecover(args: string[]): Promise<void> {
-  const options = { 'reset-factors': { type: 'boolean', default: false } } as const;
-  const { positionals, values } = parseArgs({ args, allowPositionals: true, options });
-  const [login = 'administrator', ...others] = positionals;
-  if (others.length > 0) throw new Error('Name one administrator.');
+export async function adminRecover(login = 'administrator', { resetFactors = false } = {}): Promise<void> {
   await withApplication(async (app) => {
     const administrators = app.get(FirstAdministrator);
-    const link = (await administrators.ensure()) ?? (await administrators.recover(login, values['reset-factors']));
+    const link = (await administrators.ensure()) ?? (await administrators.recover(login, resetFactors));
     const config = app.get<Config>(CONFIG);
     const expires_at = new Date(currentTime().getTime() + config.RESET_TOKEN_TTL_SECONDS * 1_000);
     console.log(

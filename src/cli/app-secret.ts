@@ -6,8 +6,7 @@ import { withApplication } from './application';
  * Encrypts all stored secrets with `APP_SECRET`, and prints whether `APP_SECRET_PREVIOUS` is still
  * needed. The start of the application does the same for the signing keys and webhooks.
  */
-export async function appSecret(args: string[]): Promise<void> {
-  if (args.length > 0) throw new Error('app-secret takes no arguments.');
+export async function appSecret(): Promise<void> {
   await withApplication(async (app) => {
     const undecryptable = await app.get(FactorsService).encryptAgain();
     console.log(describe(undecryptable, app.get<Config>(CONFIG)));

@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util';
 import { type DynamicModule, Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { canonicalEmail, isEmailAddress } from '../http/fields/email-address';
@@ -15,11 +14,9 @@ class MailOnlyModule {
   }
 }
 
-/** Sends a test mail (`mail test <address>`) and prints the result. */
-export async function mail(args: string[]): Promise<void> {
-  const [action, address = '', ...more] = parseArgs({ args, allowPositionals: true }).positionals;
+/** Sends a test mail and prints the result. */
+export async function mailTest(address: string): Promise<void> {
   const to = canonicalEmail(address);
-  if (action !== 'test' || address === '' || more.length > 0) throw new Error('Usage: mail test <address>');
   if (!isEmailAddress(to)) throw new Error(`${address} is not an e-mail address.`);
   const app = await NestFactory.createApplicationContext(MailOnlyModule.forRoot(loadConfig()), {
     logger: ['error'],

@@ -1,11 +1,9 @@
-import { parseArgs } from 'node:util';
 import { type RotationResult, SigningKeyRotation } from '../auth/signing-keys/signing-key-rotation.service';
 import { withApplication } from './application';
 
 /** Creates the next signing key and prints the result. */
-export async function rotateKeys(args: string[]): Promise<void> {
-  const { values } = parseArgs({ args, options: { now: { type: 'boolean' }, revoke: { type: 'boolean' } } });
-  await withApplication(async (app) => console.log(describe(await app.get(SigningKeyRotation).rotate(values))));
+export async function rotateKeys(options: { now?: boolean; revoke?: boolean }): Promise<void> {
+  await withApplication(async (app) => console.log(describe(await app.get(SigningKeyRotation).rotate(options))));
 }
 
 function describe({ created, kid, signs_from, revoked }: RotationResult): string {

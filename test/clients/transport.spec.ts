@@ -101,9 +101,21 @@ describe('requests of the client', () => {
       code: 'service.overloaded',
       unavailable: true,
     });
+    answers = [[503, {}, { 'retry-after': '0' }]];
+    await identity.users.update('u1', {}, { repeatable: true });
     answers = ['cut'];
     expect(await failureOf(identity.keys.resume('k1'))).toMatchObject({ code: 'client.unreachable', status: 0 });
-    expect(received).toHaveLength(5);
+    expect(received).toHaveLength(7);
+  });
+
+  it('report each retry, and stop when the report throws', async () => {
+    const retries: number[] = [];
+    const onRetry = (_error: IdentityError, seconds: number) => {
+      if (retries.push(seconds) === 2) throw new Error('enough');
+    };
+    answers = Array(3).fill([503, {}, { 'retry-after': '0' }]);
+    await expect(createIdentity({ url, retries: 5, onRetry }).users.me()).rejects.toThrow('enough');
+    expect([retries, received.length]).toEqual([[0, 0], 2]);
   });
 
   it('do not wait longer than allowed, and stop when they are aborted', async () => {
