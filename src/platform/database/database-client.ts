@@ -1,5 +1,5 @@
 import { Client, type ClientConfig } from 'pg';
-import { hostUrls } from './host-urls';
+import { hostUrls } from '../config/host-urls';
 import { faultOf, findPrimary, forgetPrimary, type Primary, primaryOf } from './primary';
 
 /** Time to connect, after the primary was found. */

@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 import { within } from '../within';
-import { hostUrls } from './host-urls';
+import { hostUrls } from '../config/host-urls';
 
 /** The address of a server that accepts writes. */
 export interface Primary {
