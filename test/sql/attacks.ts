@@ -5,4 +5,5 @@ export const attacks = sqlExamples(AttacksRepository, {
   listNetworks: [[administrator], [limited]],
   listUsers: [[limited]],
   findRate: [[limited]],
+  noteBlocks: [[]],
 });
