@@ -10,7 +10,7 @@ export interface Queries {
   run: RunQuery;
   /** for queries with few different texts, whose plan does not depend on the values */
   runPrepared: RunQuery;
-  /** the server shows all changes of transactions with a smaller id, for the cursor of the next page */
+  /** the server shows all changes of transactions with a smaller id, for the next cursor */
   since?: string;
   /** cached row estimates of the planner, for sets that are too large to count */
   estimates: { get(key: string): number | undefined; set(key: string, value: number): unknown };

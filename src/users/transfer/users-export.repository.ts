@@ -111,7 +111,8 @@ async function* continued(
   signal: AbortSignal,
 ): AsyncGenerator<string> {
   try {
-    return yield* texts;
+    yield* texts;
+    return;
   } catch (error) {
     if (signal.aborted) throw error;
   }
