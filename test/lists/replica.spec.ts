@@ -1,5 +1,3 @@
-import { once } from 'node:events';
-import { get } from 'node:http';
 import type { Replica } from '../../src/platform/database/replica';
 import { createKey } from '../support/keys';
 import { parseScrape, valuesOf } from '../support/metrics';
@@ -91,8 +89,10 @@ describe('reads from a replica', () => {
     const prefix = await insert();
     const [user] = await servers.onPrimary(`select user_id from users where carrier_id = '${prefix}'`);
     await servers.onPrimary(`
-      insert into events (event_id, event_type, occurred_at, actor_type, target_type, target_id, carrier_id, ip, tx, changes)
-      select uuid_v7(), 'login.failed', now(), 'system', 'user', user_id, carrier_id, '192.0.2.7', pg_current_xact_id(), '{}'
+      insert into events
+        (event_id, event_type, occurred_at, actor_type, target_type, target_id, carrier_id, ip, tx, changes)
+      select
+        uuid_v7(), 'login.failed', now(), 'system', 'user', user_id, carrier_id, '192.0.2.7', pg_current_xact_id(), '{}'
       from users where carrier_id = '${prefix}'`);
     const has = async (path: string) => (await service.get(path, reader)).text.includes(prefix);
     const seen: Record<string, boolean> = {};
@@ -136,13 +136,13 @@ describe('reads from a replica', () => {
   });
 
   it('remembers a change although many other callers change something after it (F37)', async () => {
-    const list = () => service.inside<Replica>('Replica').reads({ actor_type: 'user', user_id: 'first' });
-    await isRead();
-    await servers.onStandby('select pg_wal_replay_pause()');
-    await service.inside<Replica>('Replica').noteChange({ actor_type: 'user', user_id: 'first' });
-    for (let user = 0; user < 10_000; user++)
-      void service.inside<Replica>('Replica').noteChange({ actor_type: 'user', user_id: String(user) });
-    expect(await list()).toBeNull();
+    await pause();
+    const prefix = await insert();
+    await service.get('/change/list', reader);
+    const { noteChange } = service.inside<Replica>('Replica');
+    const others = Array.from({ length: 10_000 }, (_, user) => ({ actor_type: 'user', user_id: String(user) }));
+    await Promise.all(others.map((one) => noteChange(one)));
+    expect((await service.get(`/user/list?carrier_id=${prefix}`, reader)).body.items).toHaveLength(1);
   });
 
   it('reads the primary while the lag is above the limit (F37)', async () => {
@@ -202,17 +202,15 @@ describe('reads from a replica', () => {
       const rows = await servers.onPrimary(`select user_id, locale from users where carrier_id = '${prefix}'`);
       return new Map(rows.map(({ user_id, locale }) => [user_id as string, locale as string]));
     };
-    const [writer] = [admin];
     const ids = [...(await names()).keys()];
-    const expected = { replica: 0, primary: 0 };
+    const start = await counted();
     for (let round = 0; round < 6; round++) {
       await isRead();
-      const before = await counted();
       let isDone = false;
       const writes = (async () => {
         for (let index = 0; !isDone; index++) {
           const body = { locale: index % 2 === 0 ? `de-x-${round}${index}` : 'en' };
-          await other.patch(`/user/${ids[(index * 7) % 40]}`, { ...writer, body });
+          await other.patch(`/user/${ids[(index * 7) % 40]}`, { ...admin, body });
         }
       })();
       const copy = new Map<string, string>();
@@ -222,9 +220,9 @@ describe('reads from a replica', () => {
       for (let page = 0; page === 0 || cursor !== null; page++) {
         // The pages alternate between the primary (own changes) and the replica.
         const by = [service, other][(page + round) % 2] as ServiceProcess;
-        if (page === 0 && round % 3 === 0) await by.get('/change/list', reader);
-        const path = `/user/list?carrier_id=${prefix}&per_page=10&count=none${cursor === null ? '' : `&cursor=${cursor}`}`;
-        const { body } = await by.get(path, reader);
+        if (page === 0 && round % 3 > 0) await by.get('/change/list', reader);
+        const path = `/user/list?carrier_id=${prefix}&per_page=10&count=none`;
+        const { body } = await by.get(cursor === null ? path : `${path}&cursor=${cursor}`, reader);
         after ||= body.changes_cursor as string;
         for (const { user_id, locale } of body.items) copy.set(user_id as string, locale as string);
         cursor = body.next_cursor as string | null;
@@ -240,9 +238,8 @@ describe('reads from a replica', () => {
         after = body.next_cursor as string;
       }
       expect(copy).toEqual(await names());
-      expected.replica += (await counted()).replica - before.replica;
     }
-    expect(expected.replica).toBeGreaterThan(0);
+    expect((await counted()).replica).toBeGreaterThan(start.replica);
   });
 
   it('starts without the replica, and never reads another server or a promoted standby (F37)', async () => {

@@ -44,8 +44,8 @@ const testTimeoutMs = 2_000;
 /** Time of the server, and the id of the oldest transaction that was running then. */
 const horizonSql = 'select pg_snapshot_xmin(pg_current_snapshot())::text as tx, now() as at';
 /**
- * The horizon, and a position after all its commits: the snapshot is taken first. It is where WAL is
- * inserted, because commits of roles with `synchronous_commit = off` are written later.
+ * The horizon, and a position after all its commits: the snapshot is taken first. It is where WAL
+ * is inserted, because commits of roles with `synchronous_commit = off` are written later.
  */
 const positionSql = `${horizonSql},
   pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8 as lsn,

@@ -213,8 +213,7 @@ export class Replica implements ReadServer, OnApplicationBootstrap, OnModuleDest
       query_timeout: pollTimeoutMs,
       keepAlive: true,
     });
-    // A lost connection fails the current or the next statement.
-    client.on('error', () => undefined);
+    client.on('error', ({ message }) => this.client === client && this.lose(message));
     try {
       await client.connect();
       const own = await client.query<{ system: string }>(systemSql.toQuery());
