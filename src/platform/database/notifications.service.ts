@@ -12,27 +12,11 @@ import { CommitLease } from './commit-lease';
 import { replaceConnections } from './data-source';
 import { Database } from './database';
 import { listenerAge } from './database.metrics';
+import type { Horizon, Position } from './reads';
 
 /** Channels on which triggers announce changes (migration AddNotifications and later ones). */
 export type NotificationChannel =
   'user_changed' | 'roles_changed' | 'keys_changed' | 'signing_keys_changed' | 'address_blocks_changed';
-
-/** A moment at which all transactions with a smaller id than `tx` were finished. */
-export interface Horizon {
-  tx: string;
-  at: Date;
-}
-
-/** A position of the primary in its WAL. */
-export interface Position {
-  /** time, by `monotonicMs`, before which all acknowledged commits are included */
-  since: number;
-  /** number of bytes of WAL before the position */
-  lsn: number;
-  timeline: number;
-  /** all transactions with a smaller id had ended, and are included */
-  horizon: Horizon;
-}
 
 /** Time from the start of a successful probe during which caches may be trusted. */
 const leaseMs = 1_000;

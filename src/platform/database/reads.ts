@@ -1,8 +1,24 @@
 import type { QueryConfig } from 'pg';
 import type { CursorPosition } from '../../http/lists/cursor';
 import type { Queries } from '../../http/lists/page';
-import type { Horizon } from './notifications.service';
 import type { Snapshot } from './snapshot';
+
+/** A moment at which all transactions with a smaller id than `tx` were finished. */
+export interface Horizon {
+  tx: string;
+  at: Date;
+}
+
+/** A position of the primary in its WAL. */
+export interface Position {
+  /** time, by `monotonicMs`, before which all acknowledged commits are included */
+  since: number;
+  /** number of bytes of WAL before the position */
+  lsn: number;
+  timeline: number;
+  /** all transactions with a smaller id had ended, and are included */
+  horizon: Horizon;
+}
 
 /** The identity of a caller who reads lists. */
 export interface Reader {

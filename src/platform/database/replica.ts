@@ -12,8 +12,8 @@ import { MetricsService } from '../metrics/metrics.service';
 import { replicaPool } from './data-source';
 import { Database } from './database';
 import { readsCounter, replicaLag } from './database.metrics';
-import { Notifications, type Position } from './notifications.service';
-import type { Reader, Reads, ReadServer, SendElsewhere } from './reads';
+import { Notifications } from './notifications.service';
+import type { Position, Reader, Reads, ReadServer, SendElsewhere } from './reads';
 import { Snapshot } from './snapshot';
 
 const pollEveryMs = 250;
