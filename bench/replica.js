@@ -2,7 +2,7 @@
 // while lists are read at a fixed rate, without and with a replica.
 //   --users 100000
 //   --seconds 20 (per measurement)
-//   --rate 30 (lists per second)
+//   --rate 5 (lists per second)
 // Needs Linux. Both database servers and the load share one core with this process.
 const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
@@ -15,7 +15,7 @@ const { ask, pinSelf, startHelper, stopChildren } = require('./processes');
 const { grid, machine, quantile } = require('./report');
 const { atEnd, connect, DIST, environmentFor, makeDirectory, optionsOf, run, startInstance, tell } = require('./stage');
 
-const { users, seconds, rate } = optionsOf({ users: 100_000, seconds: 20, rate: 30 });
+const { users, seconds, rate } = optionsOf({ users: 100_000, seconds: 20, rate: 5 });
 const CHECKS_PER_SECOND = 50;
 const TICKS_PER_SECOND = 100;
 const LISTS = [
