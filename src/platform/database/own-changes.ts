@@ -31,7 +31,7 @@ export function awaitOwnChanges(fastify: FastifyInstance, notifications: Notific
       if (actor !== undefined) replica.noteChange(actor);
       done();
     };
-    route.onSend = [route.onSend ?? [], note].flat();
+    if (replica.isConfigured) route.onSend = [route.onSend ?? [], note].flat();
     if (!changes) return;
     const awaitsInvalidation = route.config?.awaitsInvalidation;
     if (awaitsInvalidation === 'none') return;

@@ -108,13 +108,18 @@ export class Replica implements ReadServer, OnApplicationBootstrap, OnModuleDest
     metrics.beforeScrape(() => replicaLag.set((monotonicMs() - this.reachedAt) / 1_000));
   }
 
+  /** Whether there is a replica. */
+  get isConfigured(): boolean {
+    return this.url !== undefined;
+  }
+
   onApplicationBootstrap(): void {
-    if (this.url !== undefined) void this.poll();
+    if (this.isConfigured) void this.poll();
   }
 
   async onModuleDestroy(): Promise<void> {
     this.stopped = true;
-    this.lose(null);
+    this.lose('the service stops');
     clearTimeout(this.timer);
     await this.pool?.end();
   }
@@ -124,7 +129,7 @@ export class Replica implements ReadServer, OnApplicationBootstrap, OnModuleDest
    * all changes until now.
    */
   noteChange(reader: Reader): void {
-    if (this.url !== undefined) this.changes.set(keyOf(reader), monotonicMs());
+    if (this.isConfigured) this.changes.set(keyOf(reader), monotonicMs());
   }
 
   /**
