@@ -6,7 +6,6 @@
 // Needs Linux. Both database servers and the load share one core with this process.
 const { execFileSync } = require('node:child_process');
 const fs = require('node:fs');
-const os = require('node:os');
 const path = require('node:path');
 const { setTimeout: delay } = require('node:timers/promises');
 const { hash } = require('@node-rs/argon2');
@@ -131,14 +130,10 @@ async function main() {
   }
   const [idle, alone, shared] = measures.map(({ cpu }) => cpu.primary);
   const line = ({ name, cpu, check, list, reads }) => [
-    name,
-    reads,
-    cpu.primary.toFixed(2),
-    cpu.standby.toFixed(2),
-    reads === 0 ? '' : list.toFixed(1),
-    check.toFixed(1),
+    ...[name, String(reads), cpu.primary.toFixed(2), cpu.standby.toFixed(2)],
+    ...[reads === 0 ? '' : list.toFixed(1), check.toFixed(1)],
   ];
-  console.log(`\n${about}, load average ${os.loadavg()[0].toFixed(1)}\n`);
+  console.log(`\n${about}\n`);
   const head = [
     'load',
     'lists',
