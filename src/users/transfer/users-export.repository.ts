@@ -68,7 +68,8 @@ export class UsersExportRepository {
     if (reads === undefined || reads.horizon === null) return read(this.database, {});
     const progress: Progress = {};
     const opened = await read(reads, progress).catch((error: unknown) => {
-      if (error instanceof AppError || signal.aborted) throw error;
+      const isLimit = error instanceof AppError && error.code !== 'service.database_unavailable';
+      if (isLimit || signal.aborted) throw error;
       return read(this.database, progress);
     });
     const onPrimary = () => read(this.database, progress);
@@ -120,14 +121,10 @@ async function* continued(
 }
 
 function exportedSql({ scope, conditions }: ExportRequest, after?: string): SqlFragment {
+  const rest = after === undefined ? sql`` : sql`\n    and users.user_id > ${after}::uuid`;
   return sql`users.deleted_at is null
     and ${visibleUsers(scope)}
-    and ${filterSql(conditions, userFilterSql)}${
-      after === undefined
-        ? sql``
-        : sql`
-    and users.user_id > ${after}::uuid`
-    }`;
+    and ${filterSql(conditions, userFilterSql)}${rest}`;
 }
 
 function csvLines(condition: SqlFragment, { columns, delimiter }: ExportRequest): SqlFragment {
