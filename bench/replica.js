@@ -128,7 +128,7 @@ async function main() {
     measures.push(await measure(stage, name, settings, lists));
     await delay(1_000);
   }
-  const [idle, alone, shared] = measures.map(({ cpu }) => cpu.primary);
+  const [, alone, shared] = measures.map(({ cpu }) => cpu.primary);
   const line = ({ name, cpu, check, list, reads }) => [
     ...[name, String(reads), cpu.primary.toFixed(2), cpu.standby.toFixed(2)],
     ...[reads === 0 ? '' : list.toFixed(1), check.toFixed(1)],
@@ -143,8 +143,8 @@ async function main() {
     'p99 of check-token, ms',
   ];
   console.log(grid(head, measures.map(line), [0]));
-  const saved = 100 * (1 - (shared - idle) / (alone - idle));
-  console.log(`\nThe lists load the primary ${saved.toFixed(0)} % less (target: 80 %).`);
+  const saved = 100 * (1 - shared / alone);
+  console.log(`\nWith the replica, the primary needs ${saved.toFixed(0)} % less CPU time (target: 80 %).`);
 }
 
 run(main);
