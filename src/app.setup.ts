@@ -25,6 +25,7 @@ import { type Config, serviceUrl } from './platform/config/config';
 import { setupConsole } from './console/console.setup';
 import { Notifications } from './platform/database/notifications.service';
 import { awaitOwnChanges } from './platform/database/own-changes';
+import { Replica } from './platform/database/replica';
 import { docsPolicy, setupDocs } from './http/docs/docs.setup';
 import { serveMetrics } from './platform/metrics/metrics-route';
 import { MetricsService } from './platform/metrics/metrics.service';
@@ -93,7 +94,7 @@ export async function createApp(config: Config, limits: Partial<BodyLimits> = {}
   });
   app.get(Drain).attach(fastify);
   registerBodyParsers(fastify, maxBytes);
-  awaitOwnChanges(fastify, app.get(Notifications));
+  awaitOwnChanges(fastify, app.get(Notifications), app.get(Replica));
   rejectWhenFull(fastify, app.get(LoginsService));
   respondToKnownTokens(fastify, app.get(CheckTokenService));
   if (config.CORS_ORIGINS.length > 0)

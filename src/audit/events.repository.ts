@@ -56,7 +56,7 @@ export class EventsRepository {
   list(reader: Actor, query: ListQuery): Promise<Page<Answered<EventEntity>>> {
     const visible = joinSql([visibleEvents(reader), listedEvents(this.config.AUDIT_DAYS)], '\nand ');
     const source = { ...auditListSql, from: eventsFor(reader), columns, visible };
-    return readPage<Answered<EventEntity>>(this.database.answers, source, query);
+    return readPage<Answered<EventEntity>>(this.database.reads(reader), source, query);
   }
 
   /**

@@ -17,6 +17,8 @@ export type RefusalRate = Pick<AttacksResponse, 'refused_last_hour' | 'usual_for
 const eventsMax = 200_000;
 /** Maximum number of networks and of users. */
 const rowsMax = 100;
+/** Callers with the same scope share a result. */
+const sharedReader = { actor_type: 'system', user_id: 'attacks' };
 const network = rawSql('network(set_masklen(ip, case family(ip) when 4 then 24 else 64 end))');
 
 /** The SQL of attacks. Reads rejected logins by the index on event type and time. */
@@ -24,10 +26,15 @@ const network = rawSql('network(set_masklen(ip, case family(ip) when 4 then 24 e
 export class AttacksRepository {
   constructor(private readonly database: Database) {}
 
+  /** Lets later results show the blocks of now. */
+  noteBlocks(): void {
+    this.database.noteChange(sharedReader);
+  }
+
   /** Returns the networks with the most rejected logins. Only an unlimited scope shows blocks. */
   listNetworks(scope: Scope): Promise<(AttackingNetwork & { blocked_until: string | null })[]> {
     const seesBlocks = scope.user_type === 'system' && scope.carrier_scope === null;
-    return this.database.answers.run<AttackingNetwork & { blocked_until: string | null }>(sql`
+    return this.database.reads(sharedReader).run<AttackingNetwork & { blocked_until: string | null }>(sql`
       select
         attacks.network::text as network, refused, logins_tried, first_at, last_at,
         (
@@ -62,7 +69,7 @@ export class AttacksRepository {
 
   /** Returns the users with the most rejected logins, without deleted users. */
   listUsers(scope: Scope): Promise<Answered<AttackedUserResponse>[]> {
-    return this.database.answers.run<Answered<AttackedUserResponse>>(sql`
+    return this.database.reads(sharedReader).run<Answered<AttackedUserResponse>>(sql`
       select users.user_id, users.name, refused, networks, last_at
       from (
         select
@@ -90,7 +97,7 @@ export class AttacksRepository {
 
   /** Counts the rejected logins of the last hour, and of the same hour on the last 7 days. */
   async findRate(scope: Scope): Promise<RefusalRate> {
-    const [row] = await this.database.run<RefusalRate>(sql`
+    const [row] = await this.database.reads(sharedReader).run<RefusalRate>(sql`
       select
         (
           select count(*)::integer

@@ -30,7 +30,10 @@ export class AttacksService {
     notifications: Notifications,
   ) {
     // The page that blocks a network must show the block at once.
-    notifications.on('address_blocks_changed', () => this.recent.clear());
+    notifications.on('address_blocks_changed', () => {
+      this.attacks.noteBlocks();
+      this.recent.clear();
+    });
   }
 
   /** Returns the rejected logins within the actor's scope, at most 10 seconds old. */

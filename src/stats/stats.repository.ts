@@ -6,6 +6,7 @@ import { sql, type SqlFragment } from '../http/lists/sql';
 import type { Answered } from '../platform/times';
 import { advisoryLocks } from '../platform/advisory-locks';
 import { Database } from '../platform/database/database';
+import type { Reader } from '../platform/database/reads';
 import { type OperationReader, visibleOperations } from '../users/operations/operations.sql';
 import { liveSession } from '../auth/sessions/session-list.sql';
 import { mailListSql } from '../users/mails/mail-list.sql';
@@ -41,9 +42,12 @@ export class StatsRepository {
     return row?.is_due ?? true;
   }
 
-  /** Returns the time of the last refresh and its age, or null before the first one. */
-  async findAge(): Promise<CountAge | null> {
-    const [row] = await this.database.answers.runPrepared<CountAge>(sql`
+  /**
+   * Returns the time of the last refresh and its age, or null before the first one.
+   * @param reader set for an answer that need not be the newest
+   */
+  async findAge(reader: Reader | null): Promise<CountAge | null> {
+    const [row] = await this.database.reads(reader).runPrepared<CountAge>(sql`
       select
         as_of,
         greatest(0, floor(extract(epoch from now() - as_of)))::integer as age_seconds
@@ -156,7 +160,7 @@ export class StatsRepository {
 
   /** Returns the counts of a scope. */
   async listCounts(scope: Scope): Promise<OverviewCount[]> {
-    return this.database.run<OverviewCount>(sql`
+    return this.database.reads(scope).run<OverviewCount>(sql`
       select user_type, kind, sum(count)::integer as count
       from overview_counts
       where ${visibleCounts(scope, 'user_type')}
@@ -165,7 +169,7 @@ export class StatsRepository {
 
   /** Returns the logins of a scope for each of the last 24 hours, the oldest first. */
   async listLogins(scope: Scope): Promise<LoginCount[]> {
-    return this.database.answers.run<LoginCount>(sql`
+    return this.database.reads(scope).run<LoginCount>(sql`
       select
         hours.hour,
         coalesce(sum(succeeded), 0)::integer as succeeded,
@@ -183,7 +187,7 @@ export class StatsRepository {
 
   /** Counts the operations that a reader sees and that have not ended. */
   async countRunning(reader: OperationReader): Promise<number> {
-    const [row] = await this.database.run<{ count: number }>(sql`
+    const [row] = await this.database.reads(reader.scope).run<{ count: number }>(sql`
       select count(*)::integer as count
       from operations
       where finished_at is null
@@ -193,7 +197,7 @@ export class StatsRepository {
 
   /** Counts the active API keys of a scope that expire within some days, and returns that time. */
   async countExpiringKeys(scope: Scope, days: number): Promise<{ count: number; until: string }> {
-    const [row] = await this.database.answers.run<{ count: number; until: string }>(sql`
+    const [row] = await this.database.reads(scope).run<{ count: number; until: string }>(sql`
       select
         count(keys.key_id)::integer as count,
         times.until
@@ -206,7 +210,7 @@ export class StatsRepository {
 
   /** Counts the webhooks of a scope that fail or that the service disabled. */
   async countWebhooks(scope: Scope): Promise<{ disabled: number; failing: number }> {
-    const [row] = await this.database.run<{ disabled: number; failing: number }>(sql`
+    const [row] = await this.database.reads(scope).run<{ disabled: number; failing: number }>(sql`
       select
         count(*) filter (where disabled_reason <> 'requested')::integer as disabled,
         count(*) filter (where state = 'failing')::integer as failing

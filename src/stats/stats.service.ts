@@ -39,7 +39,7 @@ export class StatsService implements OnModuleInit {
    * figures of the users of these carriers.
    */
   async get(actor: Actor): Promise<Overview> {
-    const age = (await this.stats.findAge()) ?? (await this.refreshFirst());
+    const age = (await this.stats.findAge(actor)) ?? (await this.refreshFirst());
     const counts = await this.stats.listCounts(actor);
     const logins = await this.stats.listLogins(actor);
     const operations_running = await this.stats.countRunning(operationReader(actor));
@@ -71,7 +71,7 @@ export class StatsService implements OnModuleInit {
   /** Counts before the first run of the job. */
   private async refreshFirst(): Promise<CountAge> {
     await this.refresh();
-    return (await this.stats.findAge()) ?? { as_of: '', age_seconds: 0 };
+    return (await this.stats.findAge(null)) ?? { as_of: '', age_seconds: 0 };
   }
 
   private async attention(actor: Actor, counts: OverviewCount[], as_of: string): Promise<AttentionResponse[]> {

@@ -24,7 +24,7 @@ export class CarriersRepository {
   async list(scope: Scope, query: ListQuery): Promise<Page<CarrierResponse>> {
     const { per_page, page, after, count } = query;
     const offset = page === undefined ? 0 : (page - 1) * per_page;
-    const rows = await this.database.run<CarrierResponse>(sql`
+    const rows = await this.database.reads(scope).run<CarrierResponse>(sql`
       ${carriersSql(scope, query, after?.id)},
       page as (
         select carriers.carrier_id
@@ -58,7 +58,7 @@ export class CarriersRepository {
   private async count(scope: Scope, query: ListQuery): Promise<PageTotal | null> {
     if (query.count === 'none') return null;
     const max = query.count === 'exact' ? sql`` : sql`limit ${countedUpTo + 1}`;
-    const [row] = await this.database.run<{ value: number }>(sql`
+    const [row] = await this.database.reads(scope).run<{ value: number }>(sql`
       ${carriersSql(scope, query)}
       select count(*)::integer as value
       from (

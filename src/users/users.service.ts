@@ -55,8 +55,10 @@ export class UsersService {
 
   /** Returns one page of the users within the actor's scope. */
   async list(actor: Actor, query: UserListQuery): Promise<UserPage> {
-    const changes_cursor = await this.feed.cursorForCopy();
-    const page = await this.users.list(actor, query);
+    // Callers who learned of a change read the changed users, so this must be as new as `get`.
+    const namesUsers = query.conditions.some((one) => one.kind === 'field' && one.field === 'user_id');
+    const { reads, changes_cursor } = await this.feed.beginCopy(namesUsers ? null : actor, query.after);
+    const page = await this.users.list(actor, query, reads);
     const isMinimal = query.deleted && !holds(actor.permissions, 'user:read_deleted');
     const users = page.items.map((user) => toUserResponse(user));
     return { ...page, items: isMinimal ? users.map(minimal) : users, changes_cursor };

@@ -8,6 +8,7 @@ const after = { tx: '700', event_id: nilId, at: new Date(0) };
 const until = { ...after, tx: '900' };
 
 export const changes = sqlExamples(ChangesRepository, {
+  reads: [[null]],
   findEnd: [[]],
   findStart: [[after, null]],
   findStop: [[{ after, until }]],

@@ -4,7 +4,7 @@ import { limited, sqlExamples } from '../support/sql-examples';
 export const stats = sqlExamples(StatsRepository, {
   lock: [[]],
   isDue: [[]],
-  findAge: [[]],
+  findAge: [[null]],
   refreshCounts: [[]],
   refreshLogins: [[]],
   noteRefresh: [[]],

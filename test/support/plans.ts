@@ -108,7 +108,7 @@ export function explaining(client: Pick<Client, 'query'>, plans: string[] = []):
     return (await client.query(text, values)).rows as object[];
   };
   const queries = { run, runPrepared: run, estimates: new Map<string, number>() };
-  return { ...queries, answers: queries } as unknown as Database;
+  return { ...queries, answers: queries, reads: () => queries } as unknown as Database;
 }
 
 /** Keeps index and sort steps. Joins and recheck steps differ between versions of PostgreSQL. */

@@ -56,6 +56,11 @@ export class ReplicatedPostgres {
     return query(asSuperuser(this.primaryServer), sql);
   }
 
+  /** Runs a statement as superuser on the standby. */
+  onStandby(sql: string): Promise<Record<string, unknown>[]> {
+    return query(asSuperuser(this.standbyServer), sql);
+  }
+
   /** Sets which standbys the first primary waits for: `*` for any, or the name of one. */
   async waitFor(standbys: string): Promise<void> {
     await this.onPrimary(`alter system set synchronous_standby_names = '${standbys}'`);

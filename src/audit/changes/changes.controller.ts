@@ -1,6 +1,7 @@
 import { Controller, Get } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { Actor } from '../../access/actor';
+import { RouteConfig } from '@nestjs/platform-fastify';
 import { Allow } from '../../access/allow.decorator';
 import { CurrentActor, Reauthorize } from '../../access/caller.decorator';
 import { ParsedQuery } from '../../access/list-query.decorator';
@@ -19,6 +20,7 @@ export class ChangesController {
   /** Follow changes */
   @Get('list')
   @Allow('change:read', { waits: true })
+  @RouteConfig({ showsChanges: true })
   @Endpoint({
     description:
       'Returns what happened to users, sessions, roles and API keys, in an order that never changes. ' +

@@ -1,11 +1,13 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Scope } from '../../access/scope';
 import { visibleTo } from '../../access/scope.sql';
+import type { CursorPosition } from '../../http/lists/cursor';
 import type { Condition } from '../../http/lists/filter';
 import { filterSql, type FilterSql } from '../../http/lists/filter.sql';
 import { rawSql, sql, type SqlFragment } from '../../http/lists/sql';
 import { CONFIG, type Config } from '../../platform/config/config';
 import { Database } from '../../platform/database/database';
+import type { Reads } from '../../platform/database/reads';
 import { hasId } from '../audit-list.sql';
 import { nilId, type Place } from './change-cursors';
 import { changeFilter } from './change-query';
@@ -58,6 +60,11 @@ export class ChangesRepository {
     private readonly database: Database,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
+
+  /** Returns the server for a copy. @see Database.reads */
+  reads(reader: Scope | null, after?: CursorPosition): Reads {
+    return this.database.reads(reader, after);
+  }
 
   /** Returns the end of the feed. Later statements see all changes before it. */
   async findEnd(): Promise<FeedEnd> {

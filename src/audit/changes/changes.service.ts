@@ -5,9 +5,11 @@ import { Admission, workOwnerOf } from '../../access/admission';
 import { assertHolds } from '../../access/permissions';
 import type { Scope } from '../../access/scope';
 import { AppError } from '../../http/errors/app-error';
+import type { CursorPosition } from '../../http/lists/cursor';
 import type { Condition } from '../../http/lists/filter';
 import { readValue } from '../../http/lists/filter-value';
 import { Notifications } from '../../platform/database/notifications.service';
+import type { Reads } from '../../platform/database/reads';
 import { shareOf } from '../../platform/instance';
 import { MetricsService } from '../../platform/metrics/metrics.service';
 import type { Answered } from '../../platform/times';
@@ -30,6 +32,12 @@ export type ReadUsers = (actor: Actor, user_ids: string[]) => Promise<Map<string
 
 /** A page of changes as it is sent. */
 export type ChangePage = Omit<ChangeListResponse, 'items'> & { items: Answered<ChangeResponse>[] };
+
+/** The server of a copy, and the cursor of the changes after the copy. */
+export interface Copy {
+  reads: Reads;
+  changes_cursor: string;
+}
 
 /** The request for a page. */
 export interface PageRequest {
@@ -78,12 +86,15 @@ export class ChangesService {
   }
 
   /**
-   * Returns the cursor for a copy that is read afterwards: the feed after it has all changes that
-   * the copy lacks. Sends no query while notifications arrive.
+   * Chooses the server of a copy that is read afterwards, and returns the cursor: the feed after it
+   * has all changes that the copy lacks. Sends no query while notifications arrive.
+   * @param actor null = the primary
+   * @param after position of the earlier page; the pages of a copy are never older than the first
    */
-  async cursorForCopy(): Promise<string> {
-    const horizon = this.notifications.horizon ?? (await this.changes.findEnd()).place;
-    return this.cursors.encode({ event_id: nilId, ...horizon });
+  async beginCopy(actor: Actor | null, after?: CursorPosition): Promise<Copy> {
+    const reads = this.changes.reads(actor, after);
+    const { tx, at } = reads.horizon ?? this.notifications.horizon ?? (await this.changes.findEnd()).place;
+    return { reads: { ...reads, since: tx }, changes_cursor: this.cursors.encode({ event_id: nilId, tx, at }) };
   }
 
   /**

@@ -5,6 +5,8 @@ import { Signer } from '../../platform/signer';
 export interface CursorPosition {
   value: string | null;
   id: string;
+  /** the first page contains all changes of transactions with a smaller id */
+  since?: string | undefined;
 }
 
 /**
@@ -20,7 +22,8 @@ export class CursorCodec {
 
   /** Returns a cursor. `context` is what the cursor is bound to: caller, list, filter and sort. */
   encode(position: CursorPosition, context: string): string {
-    return this.signer.sign([position.value, position.id], context);
+    const { value, id, since } = position;
+    return this.signer.sign(since === undefined ? [value, id] : [value, id, since], context);
   }
 
   /**
@@ -28,9 +31,9 @@ export class CursorCodec {
    * @throws page.cursor_invalid if the cursor was altered or belongs to another context
    */
   decode(cursor: string, context: string): CursorPosition {
-    const position = this.signer.open<[string | null, string]>(cursor, context);
+    const position = this.signer.open<[string | null, string, string?]>(cursor, context);
     if (position === null) throw new AppError('page.cursor_invalid');
-    const [value, id] = position;
-    return { value, id };
+    const [value, id, since] = position;
+    return { value, id, since };
   }
 }

@@ -10,6 +10,8 @@ export interface Queries {
   run: RunQuery;
   /** for queries with few different texts, whose plan does not depend on the values */
   runPrepared: RunQuery;
+  /** the server shows all changes of transactions with a smaller id, for the next cursor */
+  since?: string;
   /** cached row estimates of the planner, for sets that are too large to count */
   estimates: { get(key: string): number | undefined; set(key: string, value: number): unknown };
 }
@@ -97,6 +99,7 @@ export async function readPage<Row extends object>(
       ? query.cursorAfter({
           value: last.cursor_value,
           id: String(last[columnName(source.id) as keyof typeof last]),
+          since: query.after?.since ?? queries.since,
         })
       : null;
   const seenAll = !hasMore && query.after === undefined && (kept.length > 0 || offset === 0);

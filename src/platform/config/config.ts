@@ -123,6 +123,8 @@ function crossFaults(values: Settings): string[] {
     faults.push('APP_SECRET_PREVIOUS: must differ from APP_SECRET');
   if (values.DATABASE_URL === undefined && values.DATABASE_DIRECT_URL !== undefined)
     faults.push('DATABASE_DIRECT_URL: requires DATABASE_URL');
+  if (values.DATABASE_URL === undefined && values.DATABASE_REPLICA_URL !== undefined)
+    faults.push('DATABASE_REPLICA_URL: requires DATABASE_URL');
   if (values.ADMIN_PASSWORD !== undefined && values.ADMIN_EMAIL === undefined)
     faults.push('ADMIN_EMAIL: must be set together with ADMIN_PASSWORD');
   if (values.LOCKOUT_MAX_SECONDS < values.LOCKOUT_FIRST_SECONDS)

@@ -94,6 +94,13 @@ export const settings = z.object({
     'URL of the same database that bypasses the pooler, for migrations, jobs and notifications; ' +
       'required behind a pooler such as PgBouncer; default: `DATABASE_URL`',
   ),
+  DATABASE_REPLICA_URL: postgresUrl.describe(
+    'URL of a standby of the same database, without a pooler, for exports, statistics, the audit log and lists of ' +
+      'users (docs/operations.md)',
+  ),
+  REPLICA_LAG_MAX_MS: integer(500, 60_000)
+    .default(1_000)
+    .describe('Age of the state of the standby in milliseconds from which the primary is read, 500 to 60000'),
   DATABASE_POOL_MAX: integer(poolMinPerWorker, 1_000)
     .default(10)
     .describe('Maximum size of the connection pool of an instance, divided among its workers, at least 4 each'),
@@ -308,6 +315,7 @@ export type Settings = z.infer<typeof settings>;
 export const secretSettings = [
   'DATABASE_URL',
   'DATABASE_DIRECT_URL',
+  'DATABASE_REPLICA_URL',
   'APP_SECRET',
   'APP_SECRET_PREVIOUS',
   'SMTP_URL',

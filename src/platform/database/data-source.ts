@@ -81,6 +81,17 @@ export function dataSourceOptions({ url, poolMax, purpose }: ConnectionSettings)
   };
 }
 
+/** Creates the pool of a replica. @param onNew runs before the first use of a connection */
+export function replicaPool(url: string, max: number, onNew: (client: PoolClient) => Promise<void>): Pool {
+  const pool = new Pool({
+    connectionString: url,
+    application_name: 'carrier-identity replica',
+    ...{ max, ...monitored(), ...limits.requests, connectionTimeoutMillis: 2_000 },
+    verify: (client, done) => void onNew(client).then(() => done(), done),
+  });
+  return pool.on('error', () => undefined);
+}
+
 type OnConnected = (
   error: Error | undefined,
   client: PoolClient | undefined,

@@ -1,4 +1,4 @@
-import { Gauge } from 'prom-client';
+import { Counter, Gauge } from 'prom-client';
 
 /** Seconds since PostgreSQL last responded on the connection that receives notifications. */
 export const listenerAge = new Gauge({
@@ -19,6 +19,21 @@ const waiting = new Gauge({
   help: 'Work that waits for a connection, by pool (requests or jobs); long work waits for its share of requests',
   labelNames: ['pool'] as const,
   aggregator: 'sum',
+});
+
+/** Seconds by which the replica is behind the primary. */
+export const replicaLag = new Gauge({
+  name: 'carrier_identity_replica_lag_seconds',
+  help: 'Age of the state of the replica that lists are read from',
+  labelNames: [] as const,
+  aggregator: 'max',
+});
+
+/** Counts lists by the server that they are read from. */
+export const readsCounter = new Counter({
+  name: 'carrier_identity_reads_total',
+  help: 'Lists, exports and statistics by server, and the reason for reading the primary; needs DATABASE_REPLICA_URL',
+  labelNames: ['server', 'reason'] as const,
 });
 
 /** The state of a pool of the driver. */

@@ -11,6 +11,7 @@ import { showWaiting } from './database.metrics';
 import { Database } from './database';
 import { MetricsService } from '../metrics/metrics.service';
 import { Notifications } from './notifications.service';
+import { Replica } from './replica';
 
 /** Connections of this process. */
 const poolMaxOf = (config: Config): number => shareOf(config.DATABASE_POOL_MAX, poolMinPerWorker);
@@ -67,7 +68,7 @@ const typeOrm = TypeOrmModule.forRootAsync({
       }),
     ]),
   ],
-  providers: [Database, Notifications, longWork, writes],
-  exports: [Database, Notifications, Admission, singleWrites],
+  providers: [Database, Notifications, Replica, longWork, writes],
+  exports: [Database, Notifications, Replica, Admission, singleWrites],
 })
 export class DatabaseModule {}

@@ -4,12 +4,14 @@ import type { TransactionalAdapterTypeOrm } from '@nestjs-cls/transactional-adap
 import type { EntityTarget, ObjectLiteral, Repository } from 'typeorm';
 import { LRUCache } from 'lru-cache';
 import type { CustomTypesConfig, Pool, QueryConfig } from 'pg';
+import type { CursorPosition } from '../../http/lists/cursor';
 import type { Queries } from '../../http/lists/page';
 import type { SqlFragment } from '../../http/lists/sql';
 import { CONFIG, type Config } from '../config/config';
 import { MetricsService } from '../metrics/metrics.service';
 import { untilNoConflict } from './conflicts';
 import { showPool } from './database.metrics';
+import type { Reader, Reads, ReadServer, Send, SendElsewhere } from './reads';
 import { Snapshot } from './snapshot';
 import { timesAsTexts } from './time-parser';
 
@@ -27,6 +29,12 @@ export class Database {
   private readonly names = new Map<string, string>();
   private readonly logger = new Logger(Database.name);
   private readonly pooled: boolean;
+  private replica: ReadServer | null = null;
+  private readonly primary: Reads = {
+    ...this.answers,
+    horizon: null,
+    openSnapshot: (holder, signal) => this.openSnapshot(holder, signal),
+  };
 
   constructor(
     private readonly txHost: TransactionHost<TransactionalAdapterTypeOrm>,
@@ -72,18 +80,48 @@ export class Database {
     );
   }
 
-  private queriesWith(options: { types?: CustomTypesConfig }): Queries {
+  /** Registers the replica. Call it before the service starts. */
+  readFrom(replica: ReadServer): void {
+    this.replica = replica;
+  }
+
+  /**
+   * Returns the server for a list, an export or statistics: the replica if it is up to date and
+   * shows all changes of the reader, otherwise the primary. Never use it for decisions.
+   * @param reader null = the primary
+   * @param after position of the earlier page, for a list whose pages make up a copy
+   */
+  reads(reader: Reader | null, after?: CursorPosition): Reads {
+    if (this.replica === null || reader === null || this.txHost.isTransactionActive()) return this.primary;
+    return this.replica.reads(reader, after) ?? this.primary;
+  }
+
+  /** Notes a change, which later `reads` of the reader must show. */
+  noteChange(reader: Reader): void {
+    this.replica?.noteChange(reader);
+  }
+
+  /** Returns `answers` for statements that are sent to another server. */
+  answersFrom(send: SendElsewhere): Queries {
+    const primary: Send = (query, values) => this.send(query, values);
+    return this.queriesWith({ types: timesAsTexts }, (query, values) => send(query, values, primary));
+  }
+
+  private queriesWith(
+    options: { types?: CustomTypesConfig },
+    send: Send = (query, values) => this.send(query, values),
+  ): Queries {
     return {
       estimates: this.estimates,
       run: (query) => {
         const { text, values } = query.toQuery();
-        return this.send({ ...options, text }, values);
+        return send({ ...options, text }, values);
       },
       runPrepared: (query) => {
         const { text, values } = query.toQuery();
         // A transaction pooler may use another connection, without the prepared statement.
         const name = this.pooled ? undefined : this.nameOf(text);
-        return this.send(name === undefined ? { ...options, text } : { ...options, text, name }, values);
+        return send(name === undefined ? { ...options, text } : { ...options, text, name }, values);
       },
     };
   }

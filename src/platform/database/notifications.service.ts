@@ -11,16 +11,11 @@ import { CommitLease } from './commit-lease';
 import { Database } from './database';
 import { closeDead, DatabaseClient, replaceConnections } from './database-client';
 import { listenerAge } from './database.metrics';
+import type { Horizon, Position } from './reads';
 
 /** Channels on which triggers announce changes (migration AddNotifications and later ones). */
 export type NotificationChannel =
   'user_changed' | 'roles_changed' | 'keys_changed' | 'signing_keys_changed' | 'address_blocks_changed';
-
-/** A moment at which all transactions with a smaller id than `tx` were finished. */
-export interface Horizon {
-  tx: string;
-  at: Date;
-}
 
 /** Time from the start of a successful probe during which caches may be trusted. */
 const leaseMs = 1_000;
@@ -31,6 +26,13 @@ const testChannel = 'instance_proof';
 const testTimeoutMs = 2_000;
 /** Time of the server, and the id of the oldest transaction that was running then. */
 const horizonSql = 'select pg_snapshot_xmin(pg_current_snapshot())::text as tx, now() as at';
+/**
+ * The horizon, and a position after all its commits: the snapshot is taken first. It is where WAL
+ * is inserted, because commits of roles with `synchronous_commit = off` are written later.
+ */
+const positionSql = `${horizonSql},
+  pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8 as lsn,
+  ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::integer as timeline`;
 /** Differs between a primary and its promoted standby. */
 const serverSql = 'select pg_postmaster_start_time()::text as id';
 const reconnectMs = 100;
@@ -50,6 +52,7 @@ export class Notifications implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly logger = new Logger(Notifications.name);
   private readonly handlers = new Map<string, ((payload: string) => void)[]>();
   private readonly gapHandlers: (() => void)[] = [];
+  private positionHandler: ((position: Position) => void) | null = null;
   private client: DatabaseClient | null = null;
   private committer: DatabaseClient | null = null;
   private readonly lease: CommitLease;
@@ -82,6 +85,11 @@ export class Notifications implements OnApplicationBootstrap, OnModuleDestroy {
   /** Registers a handler for possibly missed changes. The handler must clear its cache. */
   onGap(handler: () => void): void {
     this.gapHandlers.push(handler);
+  }
+
+  /** Registers a handler for positions of the primary. Each probe then reads one. */
+  onPosition(handler: (position: Position) => void): void {
+    this.positionHandler = handler;
   }
 
   /** Whether all changes up to a moment ago have arrived. Cheap enough for every request. */
@@ -245,10 +253,13 @@ export class Notifications implements OnApplicationBootstrap, OnModuleDestroy {
     if (client === null || committer === null) return;
     const startedAt = monotonicMs();
     try {
-      const { rows } = await client.query<Horizon>(horizonSql);
+      const { positionHandler } = this;
+      const { rows } = await client.query<Horizon & Position>(positionHandler === null ? horizonSql : positionSql);
       this.respondedAt = monotonicMs();
       if (this.client === client && !this.stopped) {
-        this.probed = rows[0] ?? null;
+        const { tx, at, lsn, timeline } = rows[0] as Horizon & Position;
+        this.probed = { tx, at };
+        positionHandler?.({ since: startedAt, lsn, timeline, horizon: this.probed });
         this.trustedUntil = startedAt + leaseMs;
       }
       if (this.lease.isDue) {

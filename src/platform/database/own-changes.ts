@@ -1,5 +1,6 @@
 import type { FastifyInstance, onSendHookHandler } from 'fastify';
 import type { Notifications } from './notifications.service';
+import type { Replica } from './replica';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -9,6 +10,8 @@ declare module 'fastify' {
      * state. `none`: the handler waits itself.
      */
     awaitsInvalidation?: 'errors' | 'none';
+    /** The response of a GET shows changes. Later lists of the caller must contain them. */
+    showsChanges?: true;
   }
 }
 
@@ -17,12 +20,19 @@ const changingMethods = new Set(['POST', 'PATCH', 'DELETE']);
 const rejected = new Set([429, 503]);
 
 /**
- * Delays the response to a change until all caches of this instance have received the change.
- * The next request of the client then sees the change.
+ * Delays the response to a change until all caches of this instance have received the change, and
+ * notes the change for reads from the replica. The next request of the client then sees the change.
  */
-export function awaitOwnChanges(fastify: FastifyInstance, notifications: Notifications): void {
+export function awaitOwnChanges(fastify: FastifyInstance, notifications: Notifications, replica: Replica): void {
   fastify.addHook('onRoute', (route) => {
-    if (![route.method].flat().some((method) => changingMethods.has(method))) return;
+    const changes = [route.method].flat().some((method) => changingMethods.has(method));
+    if (!changes && route.config?.showsChanges !== true) return;
+    const note: onSendHookHandler = ({ actor }, _reply, _payload, done) => {
+      if (actor !== undefined) replica.noteChange(actor);
+      done();
+    };
+    if (replica.isConfigured) route.onSend = [route.onSend ?? [], note].flat();
+    if (!changes) return;
     const awaitsInvalidation = route.config?.awaitsInvalidation;
     if (awaitsInvalidation === 'none') return;
     const hook: onSendHookHandler = (_request, reply, _payload, done) => {

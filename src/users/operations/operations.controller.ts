@@ -1,4 +1,5 @@
 import { Controller, Get, HttpCode, Post } from '@nestjs/common';
+import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiTags } from '@nestjs/swagger';
 import type { Actor } from '../../access/actor';
 import { Allow } from '../../access/allow.decorator';
@@ -38,6 +39,7 @@ export class OperationsController {
 
   /** Follow an operation */
   @Get(':operation_id')
+  @RouteConfig({ showsChanges: true })
   @Allow(undefined, { apiKeys: true })
   @Endpoint({
     description: visibility,

@@ -99,9 +99,10 @@ export class UsersExportService {
     if (hashes) assertFresh(actor);
     const hashes_unless_roles = hashes ? (await this.roles.grantsOf(actor)).forbidden : null;
     const holder = holderOf(actor);
-    const changes_cursor = await this.feed.cursorForCopy();
+    // The roles of a user decide about the hash, so it is read where they are newest.
+    const { reads, changes_cursor } = await this.feed.beginCopy(hashes ? null : actor);
     const request = { holder, scope: actor, conditions, format, columns, delimiter, hashes_unless_roles };
-    const open = await this.users.open(request, gone);
+    const open = await this.users.open(request, gone, reads);
     const header = format === 'csv' ? `${bom ? '\ufeff' : ''}${columns.join(delimiter)}\r\n` : '';
     const file = await this.send(open, 'users', format, header, () => {
       // The event contains the filter parameters without their values, which may be personal.

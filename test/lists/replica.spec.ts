@@ -1,0 +1,273 @@
+import type { Replica } from '../../src/platform/database/replica';
+import { createKey } from '../support/keys';
+import { parseScrape, valuesOf } from '../support/metrics';
+import { ReplicatedPostgres } from '../support/replicated-postgres';
+import { adminEmail, appSecret, password, type TestLogin, type TestService } from '../support/service';
+import { ServiceProcess } from '../support/service-process';
+import { TcpProxy } from '../support/tcp-proxy';
+import { until } from '../support/until';
+
+const metricsToken = 'metrics-0123456789-abcdefghijklmnopq';
+const settings = {
+  ...{ APP_SECRET: appSecret, METRICS_TOKEN: metricsToken },
+  ...{ LOGIN_ATTEMPTS_PER_ADDRESS_PER_MINUTE: '0', REQUESTS_PER_ADDRESS_PER_MINUTE: '0' },
+};
+
+describe('reads from a replica', () => {
+  let servers: ReplicatedPostgres;
+  let proxy: TcpProxy;
+  /** accepts any lag */
+  let service: ServiceProcess;
+  /** accepts the usual lag, and reads the same standby directly */
+  let other: ServiceProcess;
+  let admin: TestLogin;
+  /** an API key, which has written nothing */
+  let reader: { token: string };
+  beforeAll(async () => {
+    servers = await ReplicatedPostgres.start();
+    proxy = await TcpProxy.start(servers.standby);
+    const urls = { DATABASE_URL: servers.primary, DATABASE_REPLICA_URL: proxy.url, REPLICA_LAG_MAX_MS: '60000' };
+    const first = { ADMIN_EMAIL: adminEmail, ADMIN_PASSWORD: password };
+    service = await ServiceProcess.start({ ...settings, ...urls, ...first });
+    const usual = { DATABASE_URL: servers.primary, DATABASE_REPLICA_URL: servers.standby };
+    other = await ServiceProcess.start({ ...settings, ...usual });
+    admin = await service.login(adminEmail);
+    service.admin = admin;
+    const permissions = ['user:read', 'user:export', 'audit:read', 'change:read', 'user:update'];
+    const key = await createKey(
+      Object.assign(service, { config: { BASE_PATH: '' } }) as never as TestService,
+      permissions,
+    );
+    reader = { token: key.key };
+  });
+  afterEach(async () => {
+    await proxy.restore();
+    await servers.onStandby('select pg_wal_replay_resume() where pg_is_in_recovery()');
+  });
+  afterAll(async () => {
+    await Promise.all([service.kill(), other.kill()]);
+    await proxy.cut();
+    await servers.stop();
+  });
+
+  /** Returns the number of reads by server and reason. */
+  const counted = async (instance = service) => {
+    const { text } = await instance.get('/metrics', { headers: { authorization: `Bearer ${metricsToken}` } });
+    const values = valuesOf(parseScrape(text), 'carrier_identity_reads_total');
+    const lag = valuesOf(parseScrape(text), 'carrier_identity_replica_lag_seconds')[''] as number;
+    const of = (server: string, reason = '') => values[`{server="${server}",reason="${reason}"}`] ?? 0;
+    return { lag, replica: of('replica'), lagging: of('primary', 'lag'), faults: of('primary', 'fault') };
+  };
+  /** Waits until an instance reads the standby for the key. */
+  const isRead = (instance = service) =>
+    until(async () => {
+      const before = await counted(instance);
+      await instance.get('/user/list?per_page=1', reader);
+      const { replica, faults } = await counted(instance);
+      return replica > before.replica && faults === before.faults;
+    });
+  const pause = async () => {
+    await isRead();
+    await servers.onStandby('select pg_wal_replay_pause()');
+    await until(async () => {
+      const [row] = await servers.onStandby('select pg_get_wal_replay_pause_state() as state');
+      return row?.['state'] === 'paused';
+    });
+  };
+  let numbers = 0;
+  /** Inserts a user on the primary, as another instance would. */
+  const insert = async (count = 1, prefix = `inserted${++numbers}-`): Promise<string> => {
+    await servers.onPrimary(`
+      insert into users (user_id, user_type, name, email, carrier_id, roles, status)
+      select uuid_v7(), 'carrier', '${prefix}' || n, '${prefix}' || n || '@example.com', '${prefix}', '{}', 'active'
+      from generate_series(1, ${count}) n`);
+    return prefix;
+  };
+
+  it('serves lists, the audit log, statistics and exports, and nothing that needs the newest state', async () => {
+    await pause();
+    const prefix = await insert();
+    const [user] = await servers.onPrimary(`select user_id from users where carrier_id = '${prefix}'`);
+    await servers.onPrimary(`
+      insert into events
+        (event_id, event_type, occurred_at, actor_type, target_type, target_id, carrier_id, ip, tx, changes)
+      select
+        uuid_v7(), 'login.failed', now(), 'system', 'user', user_id, carrier_id, '192.0.2.7', pg_current_xact_id(), '{}'
+      from users where carrier_id = '${prefix}'`);
+    const has = async (path: string) => (await service.get(path, reader)).text.includes(prefix);
+    const seen: Record<string, boolean> = {};
+    for (const path of [
+      `/user/list?carrier_id=${prefix}&order_by=name`,
+      `/user/list?user_id=${String(user?.['user_id'])}`,
+      `/user/${String(user?.['user_id'])}`,
+      `/carrier/list?carrier_id=${prefix}`,
+      `/audit/list?carrier_id=${prefix}&event_type=login.failed`,
+      '/stats/attacks',
+      '/user/export?format=ndjson',
+    ])
+      // The body of a list does not contain its filter.
+      seen[path.replace(/\?.*/, '').replace(/[0-9a-f-]{36}/, 'id') + (path.includes('user_id=') ? '?id' : '')] =
+        await has(path);
+    expect(seen).toEqual({
+      ...{ '/user/list': false, '/carrier/list': false, '/audit/list': false, '/stats/attacks': false },
+      ...{ '/user/export': false, '/user/list?id': true, '/user/id': true },
+    });
+    await servers.onStandby('select pg_wal_replay_resume()');
+    await until(() => has(`/user/list?carrier_id=${prefix}`));
+  });
+
+  it('shows callers their own changes at once while the replica does not replay (F37)', async () => {
+    await pause();
+    const { name, user_id } = await service.createUser({}, admin);
+    const list = async (login: { token: string }) => (await service.get(`/user/list?name=${name}`, login)).body.items;
+    expect(await list(admin)).toMatchObject([{ user_id }]);
+    expect(await list(reader)).toEqual([]);
+    const { text } = await service.get('/user/export?format=ndjson', admin);
+    expect(text).toContain(name);
+  });
+
+  it('shows callers the changes that the feed or an operation showed them (F37)', async () => {
+    await pause();
+    const { name } = await service.createUser({}, admin);
+    const list = async () => (await service.get(`/user/list?name=${name}`, reader)).body.items.length as number;
+    expect(await list()).toBe(0);
+    await service.get('/change/list', reader);
+    expect(await list()).toBe(1);
+  });
+
+  it('remembers a change although many other callers change something after it (F37)', async () => {
+    await pause();
+    const prefix = await insert();
+    await service.get('/change/list', reader);
+    const { noteChange } = service.inside<Replica>('Replica');
+    const others = Array.from({ length: 10_000 }, (_, user) => ({ actor_type: 'user', user_id: String(user) }));
+    await Promise.all(others.map((one) => noteChange(one)));
+    expect((await service.get(`/user/list?carrier_id=${prefix}`, reader)).body.items).toHaveLength(1);
+  });
+
+  it('reads the primary while the lag is above the limit (F37)', async () => {
+    await isRead(other);
+    await pause();
+    const before = await counted(other);
+    expect(before.lag).toBeLessThan(1);
+    const prefix = await insert();
+    await until(async () => (await counted(other)).lag > 1);
+    const { body } = await other.get(`/user/list?carrier_id=${prefix}`, reader);
+    expect(body.items).toHaveLength(1);
+    expect((await counted(other)).lagging).toBeGreaterThan(before.lagging);
+  });
+
+  it.each(['is cut off', 'hangs'])('repeats a list on the primary if the replica %s meanwhile (F37)', async (fault) => {
+    const prefix = await insert(3);
+    await until(async () => (await service.get(`/user/list?carrier_id=${prefix}`, reader)).body.items.length === 3);
+    await isRead();
+    const held = proxy.holdAnswerTo('with page as materialized');
+    const answer = service.get(`/user/list?carrier_id=${prefix}`, reader);
+    await held;
+    if (fault === 'hangs') proxy.freeze();
+    else await proxy.cut();
+    const since = performance.now();
+    const { status, body } = await answer;
+    expect(performance.now() - since).toBeLessThan(10_000);
+    expect([status, body.items.length, body.total.value]).toEqual([200, 3, 3]);
+    expect((await service.get(`/user/list?carrier_id=${prefix}`, reader)).status).toBe(200);
+  });
+
+  it('continues an export on the primary if the replica is cut off meanwhile (F37)', async () => {
+    const prefix = await insert(450);
+    await until(async () => (await service.get(`/user/list?carrier_id=${prefix}`, reader)).body.total.value === 450);
+    await isRead();
+    for (const batches of [0, 2]) {
+      let held = proxy.holdAnswerTo('fetch 100 from texts');
+      const answer = service.get(`/user/export?carrier_id=${prefix}&format=ndjson`, reader);
+      for (let batch = 0; batch < batches; batch++) {
+        await held;
+        held = proxy.holdAnswerTo('fetch 100 from texts');
+        proxy.release();
+      }
+      await held;
+      await proxy.cut();
+      const { text } = await answer;
+      const names = text
+        .trim()
+        .split('\n')
+        .map((line) => (JSON.parse(line) as { name: string }).name);
+      expect([names.length, new Set(names).size]).toEqual([450, 450]);
+      await proxy.restore();
+      await isRead();
+    }
+  });
+
+  it('misses no change in a copy whose pages come from two instances and two servers', async () => {
+    const prefix = await insert(40);
+    const names = async () => {
+      const rows = await servers.onPrimary(`select user_id, locale from users where carrier_id = '${prefix}'`);
+      return new Map(rows.map(({ user_id, locale }) => [user_id as string, locale as string]));
+    };
+    const ids = [...(await names()).keys()];
+    const start = await counted();
+    for (let round = 0; round < 6; round++) {
+      await isRead();
+      let isDone = false;
+      const writes = (async () => {
+        for (let index = 0; !isDone; index++) {
+          const body = { locale: index % 2 === 0 ? `de-x-${round}${index}` : 'en' };
+          await other.patch(`/user/${ids[(index * 7) % 40]}`, { ...admin, body });
+        }
+      })();
+      const copy = new Map<string, string>();
+      if (round % 2 === 1) await servers.onStandby('select pg_wal_replay_pause()');
+      let cursor: string | null = null;
+      let after = '';
+      for (let page = 0; page === 0 || cursor !== null; page++) {
+        // The pages alternate between the primary (own changes) and the replica.
+        const by = [service, other][(page + round) % 2] as ServiceProcess;
+        if (page === 0 && round % 3 > 0) await by.get('/change/list', reader);
+        const path = `/user/list?carrier_id=${prefix}&per_page=10&count=none`;
+        const { body } = await by.get(cursor === null ? path : `${path}&cursor=${cursor}`, reader);
+        after ||= body.changes_cursor as string;
+        for (const { user_id, locale } of body.items) copy.set(user_id as string, locale as string);
+        cursor = body.next_cursor as string | null;
+      }
+      isDone = true;
+      await writes;
+      await servers.onStandby('select pg_wal_replay_resume()');
+      for (;;) {
+        const { body } = await service.get(`/change/list?include=values&after=${after}`, reader);
+        for (const { target_id, values } of body.items)
+          if (copy.has(target_id as string)) copy.set(target_id as string, (values as { locale: string }).locale);
+        if (body.next_cursor === after || body.items.length === 0) break;
+        after = body.next_cursor as string;
+      }
+      expect(copy).toEqual(await names());
+    }
+    expect((await counted()).replica).toBeGreaterThan(start.replica);
+  });
+
+  it('starts without the replica, and never reads another server or a promoted standby (F37)', async () => {
+    await proxy.cut();
+    const urls = { DATABASE_URL: servers.primary, DATABASE_REPLICA_URL: proxy.url, REPLICA_LAG_MAX_MS: '60000' };
+    const late = await ServiceProcess.start({ ...settings, ...urls });
+    try {
+      expect((await late.get('/user/list', reader)).status).toBe(200);
+      expect(late.output).toContain('replica: is not read: connect ECONNREFUSED');
+      proxy.moveTo(servers.primary);
+      await proxy.restore();
+      await until(() => late.output.includes('replica: is not read: the server is not a standby'));
+      expect(await counted(late)).toMatchObject({ replica: 0 });
+      proxy.moveTo(servers.standby);
+      await proxy.cut();
+      await proxy.restore();
+      await isRead(late);
+      await servers.waitFor('');
+      await servers.promote();
+      await until(() => late.output.split('the server is not a standby').length === 3);
+      const before = await counted(late);
+      const prefix = await insert();
+      expect((await late.get(`/user/list?carrier_id=${prefix}`, reader)).body.items).toHaveLength(1);
+      expect((await counted(late)).replica).toBe(before.replica);
+    } finally {
+      await late.kill();
+    }
+  });
+});
