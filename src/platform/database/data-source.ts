@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import pg, { Client, type ClientConfig, Pool, type PoolClient } from 'pg';
 import type { DataSourceOptions } from 'typeorm';
 import { markDriverFault } from '../../http/errors/database-error';
+import { withStatementSpans } from '../tracing/traced-client';
 
 /** Settings of a data source. */
 export interface ConnectionSettings {
@@ -66,7 +67,8 @@ export function replaceConnections(): void {
 
 /** Returns the settings of a pool that replaces connections without a response. */
 export function monitored() {
-  return { Client: QuietClient, stream: createSocket, connectionTimeoutMillis: 5_000, keepAlive: true };
+  const client = withStatementSpans(QuietClient);
+  return { Client: client, stream: createSocket, connectionTimeoutMillis: 5_000, keepAlive: true };
 }
 
 /** Returns the data source options for the service, the tests and `ormconfig.ts`. */

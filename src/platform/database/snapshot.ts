@@ -3,6 +3,7 @@ import { AppError } from '../../http/errors/app-error';
 import { markDriverFault } from '../../http/errors/database-error';
 import { limitReached } from '../../http/errors/limit-reached';
 import type { SqlFragment } from '../../http/lists/sql';
+import { withStatementSpans } from '../tracing/traced-client';
 
 /**
  * Maximum number of open snapshots per process. Their connections are not part of the pool. Workers
@@ -44,7 +45,7 @@ export class Snapshot {
     if (holders.has(holder)) throw limitReached({ name: 'concurrent', max: 1, detail: alreadyRunning }, 5);
     if (holders.size >= openMax) throw new AppError('service.overloaded');
     holders.add(holder);
-    const client = new Client({
+    const client = new (withStatementSpans(Client))({
       connectionString: url,
       application_name: 'carrier-identity snapshot',
       connectionTimeoutMillis: 5_000,
