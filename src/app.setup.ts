@@ -18,6 +18,7 @@ import { uploadMaxBytes } from './http/bodies/upload';
 import { problemHeaders, toProblem } from './http/errors/problem';
 import { countRequest } from './http/http.metrics';
 import { Drain } from './http/drain';
+import { addRequestSpans, endRequestSpan } from './http/request-spans';
 import { traceIdOf } from './http/trace-id';
 import { createAccessLog, createLogger, NestLog } from './platform/log/log';
 import { newRequestId } from './platform/random';
@@ -180,7 +181,9 @@ function addHooks(fastify: FastifyInstance, config: Config): void {
   const headers = securityHeadersOf(config);
   const docs = `${config.BASE_PATH}/docs`;
   const accessLog = createAccessLog(config.LOG_LEVEL);
+  const startSpan = addRequestSpans(fastify, config.BASE_PATH);
   fastify.addHook('onRequest', (request, reply, done) => {
+    startSpan?.(request);
     void reply.headers(headers).header('x-request-id', request.id);
     if (request.url.startsWith(docs)) void reply.header('content-security-policy', docsPolicy);
     done();
@@ -189,10 +192,11 @@ function addHooks(fastify: FastifyInstance, config: Config): void {
     const { actor, errorCode: code, method } = request;
     const { url: route } = request.routeOptions;
     const ms = reply.elapsedTime;
+    if (request.span !== undefined) endRequestSpan(request, reply.statusCode, route);
     countRequest(method, route?.slice(config.BASE_PATH.length), reply.statusCode, ms);
     accessLog({
       reqId: request.id,
-      trace_id: traceIdOf(request.headers),
+      trace_id: request.span?.trace_id ?? traceIdOf(request.headers),
       method,
       route,
       status: reply.statusCode,

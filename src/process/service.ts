@@ -4,9 +4,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { createApp } from '../app.setup';
 import { Drain } from '../http/drain';
-import type { Config } from '../platform/config/config';
+import { type Config, exportsTraces } from '../platform/config/config';
 import { serveMetricsPort } from '../platform/metrics/metrics-server';
 import { MetricsService } from '../platform/metrics/metrics.service';
+import { startTracing } from '../platform/tracing/spans';
 import { FirstAdministrator } from '../auth/recovery/first-administrator.service';
 import type { Served, Serving } from './serving';
 
@@ -19,6 +20,7 @@ const backlog = 4_096;
 /** The service in this process. */
 export class Service implements Serving {
   private app: NestFastifyApplication | null = null;
+  private stopTracing = () => Promise.resolve();
 
   /** @param renderAll in a worker, renders the metrics of all workers */
   constructor(
@@ -33,6 +35,7 @@ export class Service implements Serving {
    */
   async start(): Promise<Served> {
     const { PORT: port, HOST: host, ADMIN_PASSWORD } = this.config;
+    if (exportsTraces(this.config)) this.stopTracing = await startTracing();
     this.app = await createApp(this.config);
     const administrators = this.app.get(FirstAdministrator);
     if (ADMIN_PASSWORD !== undefined) await administrators.ensure();
@@ -54,5 +57,6 @@ export class Service implements Serving {
     }
     await drain?.closeListener();
     await this.app?.close();
+    await this.stopTracing();
   }
 }

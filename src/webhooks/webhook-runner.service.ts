@@ -14,6 +14,7 @@ import { JobsService } from '../platform/jobs/jobs.service';
 import { RetentionService } from '../platform/jobs/retention.service';
 import { MetricsService } from '../platform/metrics/metrics.service';
 import { newId } from '../platform/random';
+import { inNewTrace } from '../platform/tracing/spans';
 import { within } from '../platform/within';
 import { Slots } from './slots';
 import { type ClaimedWebhook, type WaitingDelivery, WebhookRunsRepository } from './webhook-runs.repository';
@@ -128,7 +129,7 @@ export class WebhookRunner implements OnApplicationBootstrap, OnModuleDestroy {
   private start(webhook: ClaimedWebhook, claimedAt: number): void {
     const run = { slots: webhook.state === 'failing' ? this.slow : this.active, claimedAt };
     run.slots.take();
-    const work = this.work(run, webhook)
+    const work = inNewTrace('webhook', {}, {}, () => this.work(run, webhook))
       .catch((error: unknown) => this.logger.warn(`webhook ${webhook.webhook_id}: ${String(error)}`))
       .finally(() => {
         run.slots.give();

@@ -5,6 +5,7 @@ import { isIP } from 'node:net';
 import { Inject, Injectable } from '@nestjs/common';
 import { monotonicMs } from '../platform/clock';
 import { CONFIG, type Config } from '../platform/config/config';
+import { inSpan, traceHeaders } from '../platform/tracing/spans';
 import { within } from '../platform/within';
 import { hostOf, WebhookTargets } from './webhook-targets';
 
@@ -45,10 +46,16 @@ export class WebhookTransport {
   async post(url: string, headers: Record<string, string>, body: string, limitMs = requestMs): Promise<WebhookAnswer> {
     const start = monotonicMs();
     const giveUp = new AbortController();
-    const outcome = await within(limitMs, this.send(url, headers, body, giveUp.signal), () => {
-      giveUp.abort();
-      return { error: 'timeout' } as const;
-    });
+    const send = () =>
+      within<Outcome>(limitMs, this.send(url, { ...headers, ...traceHeaders() }, body, giveUp.signal), () => {
+        giveUp.abort();
+        return { error: 'timeout' };
+      });
+    const outcome = await inSpan(
+      'POST',
+      { kind: 'CLIENT', attributes: spanAttributes(url), outcome: spanOutcome },
+      send,
+    );
     return { ...outcome, duration_ms: Math.round(monotonicMs() - start) };
   }
 
@@ -88,6 +95,15 @@ export class WebhookTransport {
       sent.end(body);
     });
   }
+}
+
+/** Path and query may contain a secret of the target. */
+function spanAttributes(url: string) {
+  return { 'http.request.method': 'POST', 'server.address': URL.canParse(url) ? hostOf(new URL(url)) : '' };
+}
+
+function spanOutcome(outcome: Outcome) {
+  return 'status' in outcome ? { 'http.response.status_code': outcome.status } : { 'error.type': outcome.error };
 }
 
 /**

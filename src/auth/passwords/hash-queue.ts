@@ -1,4 +1,5 @@
 import { monotonicMs } from '../../platform/clock';
+import { inSpan } from '../../platform/tracing/spans';
 import { AppError } from '../../http/errors/app-error';
 import { limitReached } from '../../http/errors/limit-reached';
 import { hashesWaiting, hashWaits } from './credentials.metrics';
@@ -85,7 +86,7 @@ export class HashQueue {
     }
     hashWaits.observe({ kind }, (monotonicMs() - arrivedAt) / 1_000);
     try {
-      return await work();
+      return await inSpan('hash password', { attributes: { 'hash.kind': kind } }, work);
     } finally {
       const next = this.takeNext();
       if (next === undefined) this.running--;

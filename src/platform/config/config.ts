@@ -79,6 +79,12 @@ export function serviceUrl(config: Config): string {
   return `${config.PUBLIC_URL}${config.BASE_PATH}`;
 }
 
+/** Returns whether the service records traces. */
+export function exportsTraces(config: Config): boolean {
+  const endpoint = config.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? config.OTEL_EXPORTER_OTLP_ENDPOINT;
+  return endpoint !== undefined && !config.OTEL_SDK_DISABLED && config.OTEL_TRACES_EXPORTER === 'otlp';
+}
+
 /** Returns the URL of the API explorer. */
 export function docsUrl(config: Config): string {
   return `${serviceUrl(config)}/docs`;

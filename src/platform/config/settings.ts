@@ -65,6 +65,51 @@ const workersMax = 64;
 const environmentColors = ['gray', 'blue', 'green', 'yellow', 'red', 'violet'] as const;
 const workersForm = `must be a whole number from 1 to ${workersMax}, or auto`;
 
+const endpoint = () =>
+  z
+    .string()
+    .regex(/^https?:\/\/\S+$/, 'must be an http(s) URL')
+    .optional();
+const protocol = () => z.enum(['http/protobuf']).default('http/protobuf');
+
+/** The main variables of OpenTelemetry. Its packages read them, and all others, themselves. */
+const traceSettings = {
+  OTEL_EXPORTER_OTLP_ENDPOINT: endpoint().describe(
+    'URL of an OpenTelemetry collector, such as `http://collector:4318`, which gets the traces at `/v1/traces`; ' +
+      'unset: no traces (docs/operations.md)',
+  ),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: endpoint().describe('Complete URL for traces, instead of the URL above'),
+  OTEL_EXPORTER_OTLP_PROTOCOL: protocol().describe('Protocol of the collector; only `http/protobuf`'),
+  OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: protocol().describe('Protocol for traces; only `http/protobuf`'),
+  OTEL_EXPORTER_OTLP_HEADERS: z
+    .string()
+    .optional()
+    .describe('Headers for the collector, such as `authorization=Bearer%20…`'),
+  OTEL_TRACES_EXPORTER: z.enum(['otlp', 'none']).default('otlp').describe('`none` turns traces off'),
+  OTEL_SDK_DISABLED: z
+    .enum(['true', 'false'])
+    .default('false')
+    .transform((text) => text === 'true')
+    .describe('`true` turns traces off'),
+  OTEL_SERVICE_NAME: z.string().optional().describe('Name of the service in traces; unset: `carrier-identity`'),
+  OTEL_TRACES_SAMPLER: z
+    .enum([
+      'always_on',
+      'always_off',
+      'traceidratio',
+      'parentbased_always_on',
+      'parentbased_always_off',
+      'parentbased_traceidratio',
+    ])
+    .default('parentbased_always_on')
+    .describe('Which traces are recorded: `parentbased_…` follows the caller and decides for all other requests'),
+  OTEL_TRACES_SAMPLER_ARG: z
+    .string()
+    .regex(/^(0(\.\d+)?|1(\.0+)?)$/, 'must be a number from 0 to 1')
+    .optional()
+    .describe('Share of recorded traces for `…traceidratio`, from 0 to 1'),
+};
+
 /**
  * All settings with name, format, default and description. `docs/config.md` and `.env.example` are
  * generated from it.
@@ -299,6 +344,7 @@ export const settings = z.object({
     'Secret of at least 32 bytes that clients send as `Authorization: Bearer …` to read `/metrics` on `PORT`; ' +
       'unset: no such path',
   ),
+  ...traceSettings,
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')

@@ -13,7 +13,9 @@ const misspelledLengthMin = 7;
 
 /** Returns warnings about a valid environment, one text per log line. */
 export function warningsOf(environment: NodeJS.ProcessEnv, values: Settings): string[] {
-  const unknown = Object.keys(environment).filter((name) => !known.includes(name) && shownName.test(name));
+  // OpenTelemetry has more variables than the settings, and reads them itself.
+  const isUnknown = (name: string) => !known.includes(name) && !name.startsWith('OTEL_') && shownName.test(name);
+  const unknown = Object.keys(environment).filter(isUnknown);
   return [
     ...unknown.flatMap((name) => {
       const meant = closest(name);

@@ -4,6 +4,7 @@ import pg, { Pool, type PoolClient } from 'pg';
 import type { DataSourceOptions } from 'typeorm';
 import { markDriverFault } from '../../http/errors/database-error';
 import { closeDead, DatabaseClient } from './database-client';
+import { withStatementSpans } from '../tracing/traced-client';
 
 /** Settings of a data source. */
 export interface ConnectionSettings {
@@ -60,7 +61,8 @@ const limits = {
 
 /** Returns the settings of a pool that replaces connections without a response. */
 export function monitored() {
-  return { Client: DatabaseClient, stream: createSocket, connectionTimeoutMillis: 5_000 };
+  const client = withStatementSpans(DatabaseClient);
+  return { Client: client, stream: createSocket, connectionTimeoutMillis: 5_000 };
 }
 
 /** Returns the data source options for the service, the tests and `ormconfig.ts`. */

@@ -4,6 +4,7 @@ import { markDriverFault } from '../../http/errors/database-error';
 import { limitReached } from '../../http/errors/limit-reached';
 import type { SqlFragment } from '../../http/lists/sql';
 import { DatabaseClient } from './database-client';
+import { withStatementSpans } from '../tracing/traced-client';
 
 /**
  * Maximum number of open snapshots per process. Their connections are not part of the pool. Workers
@@ -53,7 +54,10 @@ export class Snapshot {
     if (holders.has(holder)) throw limitReached({ name: 'concurrent', max: 1, detail: alreadyRunning }, 5);
     if (holders.size >= openMax) throw new AppError('service.overloaded');
     holders.add(holder);
-    const client = new DatabaseClient({ connectionString: url, application_name: 'carrier-identity snapshot' });
+    const client = new (withStatementSpans(DatabaseClient))({
+      connectionString: url,
+      application_name: 'carrier-identity snapshot',
+    });
     const snapshot = new Snapshot(client, cancel, holder);
     try {
       await client.connect();

@@ -26,6 +26,7 @@ import { monitored, requestTimeouts } from '../database/data-source';
 import { closeDead, type DatabaseClient } from '../database/database-client';
 import { showPool } from '../database/database.metrics';
 import { MetricsService } from '../metrics/metrics.service';
+import { inNewTrace, isTracing, traceHeaders } from '../tracing/spans';
 import { JobsPool } from './jobs-pool';
 import { jobAge, jobsQueued } from './jobs.metrics';
 import { type Job, JobsRepository } from './jobs.repository';
@@ -109,7 +110,7 @@ export class JobsService implements OnApplicationBootstrap, OnModuleDestroy, OnA
 
   /** Enqueues a job. It runs after the current transaction commits, and not after a rollback. */
   async enqueue(name: string, payload: Record<string, unknown>, key?: string): Promise<void> {
-    await this.jobs.add(name, [key === undefined ? { payload } : { payload, key }], 0);
+    await this.enqueueMany(name, [key === undefined ? { payload } : { payload, key }]);
   }
 
   /**
@@ -117,7 +118,12 @@ export class JobsService implements OnApplicationBootstrap, OnModuleDestroy, OnA
    * @param priority of the jobs that are due, those with the lowest number run first
    */
   async enqueueMany(name: string, jobs: Job[], priority = 0): Promise<void> {
-    await this.jobs.add(name, jobs, priority);
+    const cause = traceHeaders();
+    await this.jobs.add(
+      name,
+      isTracing() ? jobs.map((job) => ({ ...job, payload: { ...job.payload, ...cause } })) : jobs,
+      priority,
+    );
   }
 
   /** Cancels the waiting jobs with these keys. */
@@ -197,7 +203,7 @@ export class JobsService implements OnApplicationBootstrap, OnModuleDestroy, OnA
     return async (payload: Record<string, unknown>, { job }: JobHelpers) => {
       const start = monotonicMs();
       this.running.set(job.id, start);
-      await handler(payload).finally(() => {
+      await inNewTrace(`job ${name}`, { kind: 'CONSUMER' }, payload, () => handler(payload)).finally(() => {
         this.running.delete(job.id);
         const took = monotonicMs() - start;
         this.durationsMs.set(name, 0.9 * (this.durationsMs.get(name) ?? took) + 0.1 * took);

@@ -5,6 +5,7 @@ import { type ISendMailOptions, MailerService } from '@nestjs-modules/mailer';
 import { currentTime } from '../clock';
 import { deriveKey, newId } from '../random';
 import { CONFIG, type Config, homeUrl, serviceUrl } from '../config/config';
+import { inSpan } from '../tracing/spans';
 import { detailsOf, plainText, shortLink } from './mail-content';
 import { mailError } from './mail-error';
 import { mails } from './mail.metrics';
@@ -158,7 +159,8 @@ export class MailService {
     mail: ISendMailOptions & { to: { name: string; address: string } },
   ): Promise<{ message?: Buffer; response?: string }> {
     try {
-      const sent: { message?: Buffer; response?: string } = await this.mailer.sendMail(mail);
+      const send = (): Promise<{ message?: Buffer; response?: string }> => this.mailer.sendMail(mail);
+      const sent = await inSpan(`mail ${name}`, { kind: 'CLIENT' }, send);
       mails.inc({ mail: name, outcome: 'sent' });
       return sent;
     } catch (error) {

@@ -1,0 +1,99 @@
+import type { Context, Tracer } from '@opentelemetry/api';
+import type { ExportResultCode } from '@opentelemetry/core';
+import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace-base';
+import { logLine, writer } from '../log/log-line';
+import { writeNow } from '../log/log-stream';
+import { name, version } from '../project';
+import { StartFault } from '../start-fault';
+import { within } from '../within';
+
+/** Maximum time for the last export when the service stops. */
+const flushMs = 2_000;
+
+/** The parts of the OpenTelemetry SDK that `spans.ts` uses. */
+export interface Sdk {
+  api: typeof import('@opentelemetry/api');
+  tracer: Tracer;
+  /** Returns the context of received headers. Invalid headers are ignored. */
+  extract(headers: object): Context;
+  /** Returns the headers that pass a context on. */
+  inject(context: Context): Record<string, string>;
+  /** Exports the remaining spans, for at most 2 s. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Loads the SDK, which reads its standard variables itself (`OTEL_…`).
+ * @throws StartFault if the optional packages are not installed
+ */
+export async function loadSdk(): Promise<Sdk> {
+  const [api, core, { BasicTracerProvider, BatchSpanProcessor }, resources, { OTLPTraceExporter }] = await Promise.all([
+    import('@opentelemetry/api'),
+    import('@opentelemetry/core'),
+    import('@opentelemetry/sdk-trace-base'),
+    import('@opentelemetry/resources'),
+    import('@opentelemetry/exporter-trace-otlp-proto'),
+  ]).catch((error: NodeJS.ErrnoException) => {
+    if (!/MODULE_NOT_FOUND$/.test(error.code ?? '')) throw error;
+    throw new StartFault(
+      'Traces need the optional @opentelemetry packages of package.json. Install them with `npm ci` without ' +
+        '--omit=optional, or unset OTEL_EXPORTER_OTLP_ENDPOINT and OTEL_EXPORTER_OTLP_TRACES_ENDPOINT.',
+    );
+  });
+  const own = { 'service.name': name, 'service.version': version, 'service.instance.id': writer.instance };
+  const provider = new BasicTracerProvider({
+    resource: resources
+      .defaultResource()
+      .merge(resources.resourceFromAttributes(own))
+      .merge(resources.detectResources({ detectors: [resources.envDetector] })),
+    spanProcessors: [
+      new BatchSpanProcessor(new ReportingExporter(new OTLPTraceExporter(), core.ExportResultCode.SUCCESS)),
+    ],
+  });
+  const propagator = new core.W3CTraceContextPropagator();
+  return {
+    api,
+    tracer: provider.getTracer(name, version),
+    extract: (headers) => propagator.extract(api.ROOT_CONTEXT, headers, api.defaultTextMapGetter),
+    inject: (context) => {
+      const headers = {};
+      propagator.inject(context, headers, api.defaultTextMapSetter);
+      return headers;
+    },
+    stop: () =>
+      within(
+        flushMs,
+        provider.shutdown().catch(() => undefined),
+        () => undefined,
+      ),
+  };
+}
+
+/** Logs the first failed export of an outage, and the end of the outage. */
+class ReportingExporter implements SpanExporter {
+  private lost = 0;
+
+  constructor(
+    private readonly exporter: SpanExporter,
+    private readonly success: ExportResultCode,
+  ) {}
+
+  export(spans: ReadableSpan[], done: Parameters<SpanExporter['export']>[1]): void {
+    this.exporter.export(spans, (result) => {
+      this.report(spans.length, result.code === this.success, result.error);
+      done(result);
+    });
+  }
+
+  shutdown(): Promise<void> {
+    return this.exporter.shutdown();
+  }
+
+  private report(spans: number, accepted: boolean, error?: Error & { code?: unknown }): void {
+    if (!accepted && this.lost === 0)
+      writeNow(logLine('warn', 'traces: the collector accepts no spans', { error: error?.code ?? error?.message }));
+    if (accepted && this.lost > 0)
+      writeNow(logLine('info', 'traces: the collector accepts spans again', { lost: this.lost }));
+    this.lost = accepted ? 0 : this.lost + spans;
+  }
+}
