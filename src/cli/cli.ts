@@ -3,6 +3,7 @@ import { runCommand } from './run-command';
 
 /** Commands by name. Each receives the arguments after its name and is loaded on use. */
 const commands = new Map<string | undefined, (args: string[]) => Promise<void>>([
+  ['after-restore', async (args) => (await import('./after-restore.js')).afterRestore(args)],
   ['admin-recover', async (args) => (await import('./admin-recover.js')).adminRecover(args)],
   ['app-secret', async (args) => (await import('./app-secret.js')).appSecret(args)],
   ['mail', async (args) => (await import('./mail.js')).mail(args)],
@@ -15,6 +16,9 @@ const usage = `Commands:
                                   print a one-time link with which an administrator sets a new password;
                                   --reset-factors also removes the second factors;
                                   write a login that begins with - after --: admin-recover -- -ada
+  after-restore [--nothing-lost]  after a restore, end what the backup brought back, accept the server and print what
+                                  to repeat; --nothing-lost only accepts the server, after pg_upgrade or after the
+                                  dump of a stopped service
   app-secret                      after a change of APP_SECRET, encrypt all stored secrets with it and say when
                                   APP_SECRET_PREVIOUS may be removed
   mail test <address>             send a test mail and print the response of the mail server

@@ -21,5 +21,6 @@ export const loginChallenges = sqlExamples(LoginChallengesRepository, {
   end: [[hash]],
   delete: [[hash]],
   endOf: [[[user_id]]],
+  deleteAll: [[]],
   takeExpired: [[1_000]],
 });

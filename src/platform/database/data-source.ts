@@ -57,11 +57,26 @@ const limits = {
   migrations: { stream: undefined, ...migrationSettings },
 };
 
+/** SQLSTATE of a server that accepts no connections yet. */
+export const cannotConnectNow = '57P03';
+
 let generation = 0;
+let refusal: Error | null = null;
 
 /** Makes the pool close its connections before their next use: they may lead to an old primary. */
 export function replaceConnections(): void {
   generation++;
+}
+
+/** Makes the pools refuse connections, because the database was restored; null admits them. */
+export function refuseConnections(fault: Error | null): void {
+  refusal = fault && Object.assign(new Error(fault.message), { code: cannotConnectNow });
+  if (fault !== null) replaceConnections();
+}
+
+/** Returns why the pools refuse connections; null = they do not. */
+export function findRefusal(): Error | null {
+  return refusal;
 }
 
 /** Returns the settings of a pool that replaces connections without a response. */
@@ -115,6 +130,7 @@ class MarkingPool extends Pool {
   override connect(onConnected: OnConnected): void;
   override connect(onConnected?: OnConnected): Promise<PoolClient> | void {
     if (onConnected === undefined) return super.connect();
+    if (refusal !== null) return void process.nextTick(onConnected, markDriverFault(refusal));
     super.connect((error, client, done) => {
       if (client === undefined || (client as PoolClient & QuietClient).generation === generation)
         return onConnected(markDriverFault(error), client, done);

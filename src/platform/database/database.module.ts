@@ -9,6 +9,7 @@ import { retryingTransactions } from './conflicts';
 import { dataSourceOptions } from './data-source';
 import { showWaiting } from './database.metrics';
 import { Database } from './database';
+import { DatabaseServer } from './database-server';
 import { MetricsService } from '../metrics/metrics.service';
 import { Notifications } from './notifications.service';
 
@@ -67,7 +68,7 @@ const typeOrm = TypeOrmModule.forRootAsync({
       }),
     ]),
   ],
-  providers: [Database, Notifications, longWork, writes],
-  exports: [Database, Notifications, Admission, singleWrites],
+  providers: [Database, DatabaseServer, Notifications, longWork, writes],
+  exports: [Database, DatabaseServer, Notifications, Admission, singleWrites],
 })
 export class DatabaseModule {}

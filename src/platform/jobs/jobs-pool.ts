@@ -1,9 +1,8 @@
 import { type Client, DatabaseError, Pool, type PoolClient } from 'pg';
+import { cannotConnectNow, findRefusal } from '../database/data-source';
 
-/**
- * SQLSTATE cannot_connect_now, one of the few errors after which the worker retries a statement.
- */
-const retriedState = '57P03';
+/** One of the few errors after which the worker retries a statement. */
+const retriedState = cannotConnectNow;
 /** Lost connections, read-only servers and time limits. */
 const temporary = /^(08|25006|53|55P03|57)/;
 
@@ -20,8 +19,11 @@ export class JobsPool extends Pool {
   override connect(): Promise<PoolClient>;
   override connect(onConnected: OnConnected): void;
   override connect(onConnected?: OnConnected): Promise<PoolClient> | void {
-    if (onConnected !== undefined) return super.connect(onConnected);
-    return super.connect().then(withRetriedErrors, (error: unknown) => Promise.reject(retriedError(error)));
+    const refusal = findRefusal();
+    if (onConnected !== undefined)
+      return refusal === null ? super.connect(onConnected) : void process.nextTick(onConnected, refusal);
+    const connected = refusal === null ? super.connect() : Promise.reject<PoolClient>(refusal);
+    return connected.then(withRetriedErrors, (error: unknown) => Promise.reject(retriedError(error)));
   }
 }
 
