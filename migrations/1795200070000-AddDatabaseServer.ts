@@ -11,12 +11,36 @@ export class AddDatabaseServer1795200070000 implements MigrationInterface {
     await runner.query(`
       create table database_server (
         only_row boolean default true constraint database_server_pkey primary key,
-        system_identifier text not null,
-        timeline integer not null,
-        recovery_target text not null,
+        system_identifier text,
+        timeline integer,
+        recovery_target text,
         history_id uuid not null default gen_random_uuid(),
         constraint database_server_only_row_check check (only_row)
       )`);
+    // A standby has no timeline of its own. Some managed servers deny what tells servers apart.
+    await runner.query(`
+      create function current_server() returns table (system_identifier text, timeline integer, recovery_target text)
+      language plpgsql stable as $$
+      begin
+        return query
+          select
+            control.system_identifier::text,
+            case when not pg_is_in_recovery()
+              then ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer
+            end,
+            (
+              select coalesce(string_agg(setting, ' ' order by name), '')
+              from pg_settings
+              where name in (
+                'recovery_target', 'recovery_target_lsn', 'recovery_target_name', 'recovery_target_time',
+                'recovery_target_xid'
+              )
+                and setting <> ''
+            )
+          from pg_control_system() control;
+      exception when insufficient_privilege or undefined_function or feature_not_supported then
+        return;
+      end $$`);
     await runner.query(`
       create function feed_tx() returns xid8 language sql stable as 'select pg_current_xact_id()';
       create function feed_horizon() returns xid8 language sql stable
@@ -54,7 +78,7 @@ export class AddDatabaseServer1795200070000 implements MigrationInterface {
 
   async down(runner: QueryRunner): Promise<void> {
     await runner.query('alter table events alter column tx set default pg_current_xact_id()');
-    await runner.query('drop function feed_continue(), feed_horizon(), feed_tx()');
+    await runner.query('drop function feed_continue(), feed_horizon(), feed_tx(), current_server()');
     await runner.query('drop table database_server');
   }
 }

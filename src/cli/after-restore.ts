@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { RestoreService, type RestoreResult } from '../auth/recovery/restore.service';
+import { DatabaseServer } from '../platform/database/database-server';
 import { withApplication } from './application';
 
 /**
@@ -9,9 +10,8 @@ import { withApplication } from './application';
 export async function afterRestore(args: string[]): Promise<void> {
   const { values } = parseArgs({ args, options: { 'nothing-lost': { type: 'boolean', default: false } } });
   await withApplication(async (app) => {
-    const restore = app.get(RestoreService);
-    if (!values['nothing-lost']) return console.log(describe(await restore.finish()));
-    await restore.acceptServer();
+    if (!values['nothing-lost']) return console.log(describe(await app.get(RestoreService).finish()));
+    await app.get(DatabaseServer).accept(true);
     console.log('The server is accepted. Sessions, links, API keys and cursors of the change feed stay valid.');
   });
 }

@@ -49,27 +49,13 @@ export class RestoreService {
     return result;
   }
 
-  /** Accepts the server of a database without lost changes. */
-  @Transactional()
-  async acceptServer(): Promise<void> {
-    await this.server.accept(true);
-  }
-
   /** Revokes the signing keys in the transaction that starts a new history of the change feed. */
   @Transactional()
   private async complete({ restored_to, sessions, links, keys }: RestoreResult): Promise<void> {
     await this.server.accept(false);
     await this.signingKeys.rotate({ revoke: true });
-    await this.events.record(
-      systemActor,
-      'database.restored',
-      { type: 'database' },
-      {
-        restored_to: { after: restored_to },
-        sessions: { after: sessions },
-        links: { after: links },
-        keys: { after: keys },
-      },
-    );
+    const counts = { sessions: { after: sessions }, links: { after: links }, keys: { after: keys } };
+    const changes = { restored_to: { after: restored_to }, ...counts };
+    await this.events.record(systemActor, 'database.restored', { type: 'database' }, changes);
   }
 }

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import type { Client, DatabaseError } from 'pg';
-import { rawSql, sql } from '../../http/lists/sql';
+import { Transactional } from '@nestjs-cls/transactional';
+import type { Client } from 'pg';
+import { rawSql, sql, type SqlFragment } from '../../http/lists/sql';
 import { isRestoring } from '../instance';
 import { StartFault } from '../start-fault';
 import { Database } from './database';
@@ -16,25 +17,9 @@ export class RestoredFault extends StartFault {
   }
 }
 
-/** The server, as an ordinary role may read it. A standby has no timeline of its own. */
-const serverSql = `
-      select
-        system_identifier::text,
-        case when not pg_is_in_recovery()
-          then ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::integer
-        end as timeline,
-        concat_ws(
-          ' ',
-          nullif(current_setting('recovery_target'), ''), nullif(current_setting('recovery_target_lsn'), ''),
-          nullif(current_setting('recovery_target_name'), ''), nullif(current_setting('recovery_target_time'), ''),
-          nullif(current_setting('recovery_target_xid'), '')
-        ) as recovery_target
-      from pg_control_system()`;
 const lastChangeSql = `
       select coalesce(pg_last_xact_replay_timestamp(), max(occurred_at)) as at, now() as now
       from events`;
-/** Some managed servers deny the functions that tell servers apart. */
-const denied = /^(42501|42883|0A000)$/;
 /** A failover takes less. */
 const failoverMaxMs = 15 * 60_000;
 
@@ -42,6 +27,10 @@ interface Server {
   system_identifier: string;
   timeline: number | null;
   recovery_target: string;
+}
+
+interface Recorded extends Server {
+  history_id: string;
 }
 
 /**
@@ -52,25 +41,13 @@ interface Server {
  * @throws RestoredFault
  */
 export async function checkServer(client: Client, log: Pick<StartLog, 'warn'>): Promise<string> {
-  const [server] = await client.query<Server>(serverSql).then(
-    ({ rows }) => rows,
-    ({ code, message }: DatabaseError) => {
-      if (!denied.test(code ?? '')) throw new Error(message);
-      return [];
-    },
-  );
-  const known = await client.query<Server & { history_id: string }>('select * from database_server');
-  const [record] = known.rows;
-  if (server === undefined || server.timeline === null) return record?.history_id ?? '';
+  const [server] = (await client.query<Server>('select * from current_server()')).rows;
+  const [record] = (await client.query<Recorded>('select * from database_server')).rows;
+  if (!server?.timeline) return record?.history_id ?? '';
   const { system_identifier, timeline, recovery_target } = server;
-  if (record === undefined) {
-    await client.query(
-      `insert into database_server (system_identifier, timeline, recovery_target)
-      values ($1, $2, $3)
-      on conflict do nothing`,
-      [system_identifier, timeline, recovery_target],
-    );
-    return checkServer(client, log);
+  if (!record?.system_identifier) {
+    const { rows } = await client.query<Recorded>(recordSql(rawSql('database_server.history_id')).toQuery().text);
+    return rows[0]?.history_id ?? '';
   }
   if (isRestoring) return record.history_id;
   if (system_identifier !== record.system_identifier)
@@ -100,23 +77,30 @@ export class DatabaseServer {
    * at commit.
    * @param nothingLost keeps the history, so that cursors stay valid
    */
+  @Transactional()
   async accept(nothingLost: boolean): Promise<void> {
     await this.database.run(
       sql`select set_config('lock_timeout', '60s', true), set_config('statement_timeout', '90s', true)`,
     );
     await this.database.run(sql`select feed_continue()`);
     await this.database.run(sql`
-      with accepted as (
-        update database_server
-        set
-          system_identifier = server.system_identifier,
-          timeline = server.timeline,
-          recovery_target = coalesce(nullif(server.recovery_target, ''), database_server.recovery_target),
-          history_id = case when ${nothingLost}::boolean then history_id else gen_random_uuid() end
-        from (${rawSql(serverSql)}) server
-        returning history_id
-      )
+      with accepted as (${recordSql(nothingLost ? rawSql('database_server.history_id') : rawSql('gen_random_uuid()'))})
       select pg_notify('database_restored', history_id::text)
       from accepted`);
   }
+}
+
+/** Renders the statement that records the server. A server that was restored keeps its target. */
+function recordSql(history: SqlFragment): SqlFragment {
+  return sql`
+      insert into database_server (system_identifier, timeline, recovery_target)
+      select system_identifier, timeline, recovery_target
+      from (select) always
+      left join current_server() on true
+      on conflict (only_row) do update set
+        system_identifier = excluded.system_identifier,
+        timeline = excluded.timeline,
+        recovery_target = coalesce(nullif(excluded.recovery_target, ''), database_server.recovery_target),
+        history_id = ${history}
+      returning history_id`;
 }
