@@ -28,8 +28,8 @@ export const apiKeys = sqlExamples(ApiKeysRepository, {
   list: [[limited, listQuery(apiKeyList, { active: 'true', permission: 'user:read', order_by: 'last_used_at' })]],
   listReceived: [[user_id]],
   rotate: [[{ key_id: other_id, token_hash: hash, expires_at: null, rotated_by: user_id }, 86_400, other_id]],
-  suspendAll: [[]],
   suspend: [[[other_id]]],
+  suspendAll: [[]],
   resume: [[other_id, user_id]],
   revoke: [[other_id, user_id]],
 });

@@ -20,7 +20,7 @@ export const loginChallenges = sqlExamples(LoginChallengesRepository, {
   countWrong: [[hash]],
   end: [[hash]],
   delete: [[hash]],
-  endOf: [[[user_id]]],
   deleteAll: [[]],
+  endOf: [[[user_id]]],
   takeExpired: [[1_000]],
 });
