@@ -24,7 +24,7 @@ const root = join(import.meta.dirname, '../..');
 const bin = '/usr/lib/postgresql/15/bin';
 const home = mkdtempSync(join(tmpdir(), 'identity-restore-'));
 const data = join(home, 'data');
-const port = 45_000 + (process.pid % 900);
+const port = 45_000 + (process.pid % 450) * 2;
 const url = `postgres://identity@127.0.0.1:${port}/identity`;
 const password = 'correct horse battery staple';
 const secrets = { APP_SECRET: 'only-for-this-drill-0123456789abcdef', ADMIN_EMAIL: 'admin@example.com' };
@@ -123,7 +123,7 @@ async function live(DATABASE_URL, round) {
   const expires_at = new Date(Date.now() + 3_600_000).toISOString();
   const key = { name: 'module', permissions: ['user:read'], expires_at };
   const { key: secret, key_id } = (await request('POST', '/auth/key/create', { token: admin.token, body: key })).body;
-  const hook = { url: `http://127.0.0.1:${port + 2}/`, type_in: ['user.created'] };
+  const hook = { url: `http://127.0.0.1:${receiver.address().port}/`, type_in: ['user.created'] };
   if (round === 1) await request('POST', '/webhook/create', { token: admin.token, body: hook });
   return { round, admin, user_id, ended, key: { secret, key_id }, link: await linkToken(DATABASE_URL) };
 }
@@ -273,7 +273,7 @@ async function cleanUp() {
 
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => void cleanUp().finally(() => process.exit(1)));
 try {
-  receiver.listen(port + 2, '127.0.0.1');
+  await once(receiver.listen(0, '127.0.0.1'), 'listening');
   await prepare();
   await restoreToPoint();
   await restoreDump();
