@@ -177,3 +177,9 @@ where keys.key_id = $8::uuid
   and (requested.expires_at is null or requested.expires_at > now() and requested.expires_at <= now() + interval '1 year')
 returning
   <columns of insert>
+
+-- suspendAll()
+update keys
+set suspended_at = now()
+where (keys.revoked_at is null and keys.suspended_at is null and keys.expires_at > now())
+returning key_id;

@@ -1,13 +1,13 @@
 -- findEnd()
 select
-  pg_snapshot_xmin(pg_current_snapshot())::text as tx,
+  feed_horizon()::text as tx,
   now()::timestamptz(3) as at,
   coalesce((
     select greatest(0, extract(epoch from now() - min(held.occurred_at)))
     from (
       select occurred_at
       from events
-      where events.target_type in ('user', 'session', 'role', 'key') and tx >= (select pg_snapshot_xmin(pg_current_snapshot()))
+      where events.target_type in ('user', 'session', 'role', 'key') and tx >= (select feed_horizon())
       order by tx, event_id
       limit (select 1000)
     ) held

@@ -3,7 +3,7 @@ with
   last as (
     select events.tx, events.event_id
     from events
-    where events.target_type in ('user', 'session', 'role', 'key') and events.tx < (select pg_snapshot_xmin(pg_current_snapshot()))
+    where events.target_type in ('user', 'session', 'role', 'key') and events.tx < (select feed_horizon())
     order by events.tx desc, events.event_id desc
     limit 1
   ),

@@ -136,6 +136,12 @@ export const eventCatalogue = {
   'webhook.replayed': { meaning: 'A webhook was moved to another place in the change feed.', impersonal: ['after'] },
   'webhook.skipped': { meaning: 'A webhook skipped a change that failed.', impersonal: ['change_id'] },
   'webhook.secret_rotated': { meaning: 'The secret of a webhook was replaced.' },
+  'database.restored': {
+    meaning:
+      'The command `after-restore` ended sessions, links and signing keys, and suspended API keys. ' +
+      'Changes after `restored_to` are lost.',
+    impersonal: ['restored_to', 'sessions', 'links', 'keys'],
+  },
   'signing_key.rotated': {
     meaning: 'A new key signs access tokens, or is published to sign them later.',
     impersonal: ['kid', 'signs_from', 'revoked'],
@@ -147,7 +153,16 @@ export type EventType = keyof typeof eventCatalogue;
 
 /** Kind of the target of an event. */
 export type TargetType =
-  'user' | 'session' | 'login' | 'operation' | 'role' | 'key' | 'address_block' | 'webhook' | 'signing_key';
+  | 'user'
+  | 'session'
+  | 'login'
+  | 'operation'
+  | 'role'
+  | 'key'
+  | 'address_block'
+  | 'webhook'
+  | 'database'
+  | 'signing_key';
 
 /** Value of a field before and after a change. */
 export interface Change {

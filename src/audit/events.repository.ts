@@ -123,6 +123,14 @@ export class EventsRepository {
     await run(sql`select set_config('carrier_identity.erasing', 'off', true)`);
   }
 
+  /** Returns the time of the last event. */
+  async findLastTime(): Promise<Date | null> {
+    const [row] = await this.database.run<{ at: Date | null }>(sql`
+      select max(occurred_at) as at
+      from events`);
+    return row?.at ?? null;
+  }
+
   /** Returns the months from the first event until now. */
   listMonths(): Promise<EventMonth[]> {
     return this.database.run<EventMonth>(sql`

@@ -71,6 +71,11 @@ export class EventsService {
     return { ...page, items: page.items.map(toEventResponse) };
   }
 
+  /** Returns the time of the last event; null = none. */
+  findLastTime(): Promise<Date | null> {
+    return this.events.findLastTime();
+  }
+
   /** Returns the months of the audit log. */
   listMonths(): Promise<EventMonth[]> {
     return this.events.listMonths();

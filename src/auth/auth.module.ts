@@ -130,6 +130,7 @@ import { UserAccountService } from './user-security/user-account.service';
   ],
   exports: [
     EnrollmentCodesService,
+    ExpiredChallengesService,
     FactorChangesService,
     FactorsService,
     LiveLoginsService,

@@ -33,6 +33,11 @@ program
     (await import('./admin-recover.js')).adminRecover(login, options),
   );
 program
+  .command('after-restore')
+  .description('after a restore, end what the backup brought back, accept the server and print what to repeat')
+  .option('--nothing-lost', 'only accept the server, after pg_upgrade or after the dump of a stopped service')
+  .action(async (options: { nothingLost?: boolean }) => (await import('./after-restore.js')).afterRestore(options));
+program
   .command('app-secret')
   .description('after a change of APP_SECRET, encrypt all stored secrets with it')
   .addHelpText('after', '\nPrints when APP_SECRET_PREVIOUS may be removed.')

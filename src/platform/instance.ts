@@ -20,8 +20,11 @@ export const poolMinPerWorker = 4;
 /** Argument of worker 1, which runs the jobs of the instance. */
 export const designated = 'designated';
 
+/** Whether this process is the command `after-restore`, which accepts a restored database. */
+export const isRestoring = given === 'after-restore';
+
 /** Whether this process runs jobs. One process of each instance does. */
-export const runsJobs = !isWorker || role === designated;
+export const runsJobs = (!isWorker || role === designated) && !isRestoring;
 
 /** Returns the share of this process in a limit of the instance, at least `min`. */
 export function shareOf(limit: number, min = 1): number {

@@ -79,7 +79,7 @@ export class WebhookRunsRepository {
       last as (
         select events.tx, events.event_id
         from events
-        where ${isChange} and events.tx < (select pg_snapshot_xmin(pg_current_snapshot()))
+        where ${isChange} and events.tx < (select feed_horizon())
         order by events.tx desc, events.event_id desc
         limit 1
       ),

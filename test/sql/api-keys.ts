@@ -29,6 +29,7 @@ export const apiKeys = sqlExamples(ApiKeysRepository, {
   listReceived: [[user_id]],
   rotate: [[{ key_id: other_id, token_hash: hash, expires_at: null, rotated_by: user_id }, 86_400, other_id]],
   suspend: [[[other_id]]],
+  suspendAll: [[]],
   resume: [[other_id, user_id]],
   revoke: [[other_id, user_id]],
 });

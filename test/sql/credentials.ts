@@ -16,5 +16,6 @@ export const credentials = sqlExamples(CredentialsRepository, {
   putToken: [[user_id, 'reset', hash, 'user@example.com', 3_600]],
   findToken: [[hash, ['reset', 'invite']]],
   consumeToken: [[hash, ['reset', 'invite']]],
+  voidAnyTokens: [[5_000]],
   voidTokens: [[[user_id], ['reset', 'not_me'], 'user@example.com']],
 });

@@ -7,5 +7,6 @@ export const enrollmentCodes = sqlExamples(EnrollmentCodesRepository, {
   isNeeded: [[user_id]],
   accept: [[user_id, hash, 5]],
   delete: [[user_id]],
+  voidAll: [[]],
   put: [[user_id, hash, 900]],
 });

@@ -12,6 +12,7 @@ export const events = sqlExamples(EventsRepository, {
     [limited, listQuery(auditList, { ip: '192.0.2.0/24', occurred_at_gt: '2026-11-01T00:00:00Z', count: 'exact' })],
   ],
   eraseUsers: [[[user_id], { from: new Date(0), until: new Date(1) }]],
+  findLastTime: [[]],
   listMonths: [[]],
   addMonths: [[]],
   removeOld: [[400, 5_000]],

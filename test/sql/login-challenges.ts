@@ -20,6 +20,7 @@ export const loginChallenges = sqlExamples(LoginChallengesRepository, {
   countWrong: [[hash]],
   end: [[hash]],
   delete: [[hash]],
+  deleteAll: [[]],
   endOf: [[[user_id]]],
   takeExpired: [[1_000]],
 });

@@ -19,5 +19,6 @@ export const sessionEnds = sqlExamples(SessionEndsRepository, {
   endOfUsers: [[[user_id], 'password_changed', other_id, event]],
   endForbidden: [[[user_id], event]],
   endSurplus: [[user_id, 4, event]],
+  endNext: [[other_id, 5_000]],
   endReused: [[other_id]],
 });

@@ -86,7 +86,8 @@ function passwordOf({ directory }: EmbeddedPostgres): string {
   return readFileSync(join(directory, PASSWORD_FILE), 'utf8');
 }
 
-function asSuperuser(server: EmbeddedPostgres): string {
+/** Returns the URL of the superuser of an embedded server. */
+export function asSuperuser(server: EmbeddedPostgres): string {
   const url = new URL(server.url);
   [url.username, url.password] = ['postgres', passwordOf(server)];
   return url.href;

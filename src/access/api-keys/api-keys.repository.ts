@@ -236,6 +236,16 @@ export class ApiKeysRepository {
       where key_id = any(${key_ids}::uuid[])`);
   }
 
+  /** Suspends all active keys, and returns their number. */
+  async suspendAll(): Promise<number> {
+    const rows = await this.database.run(sql`
+      update keys
+      set suspended_at = now()
+      where ${activeKey}
+      returning key_id`);
+    return rows.length;
+  }
+
   /**
    * Resumes a key. Returns false if it was not suspended, or if the session ended. The lock of the
    * session lets `secure` find the key (R40).

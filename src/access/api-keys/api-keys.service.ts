@@ -169,6 +169,11 @@ export class ApiKeysService {
     await this.apiKeys.suspend(keys.map(({ key_id }) => key_id));
   }
 
+  /** Suspends all active keys after a restore, and returns their number. */
+  suspendAll(): Promise<number> {
+    return this.apiKeys.suspendAll();
+  }
+
   /** Resumes a key if it is suspended. @throws key.not_found, access.grant_exceeds_own */
   @Transactional()
   async resume(actor: Actor, key_id: string): Promise<void> {

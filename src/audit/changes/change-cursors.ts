@@ -4,6 +4,7 @@ import { deriveKey } from '../../platform/random';
 import { Signer } from '../../platform/signer';
 import { CONFIG, type Config } from '../../platform/config/config';
 import { currentTime } from '../../platform/clock';
+import { Notifications } from '../../platform/database/notifications.service';
 
 /**
  * A place in the change feed. Changes are in the order of their transaction and id. The place after
@@ -26,7 +27,7 @@ export function isBefore(one: Place, other: Place): boolean {
   return BigInt(one.tx) < BigInt(other.tx);
 }
 
-type SignedPlace = [tx: string, event_id: string, at: number];
+type SignedPlace = [tx: string, event_id: string, at: number, history?: string];
 
 const context = 'changes';
 const dayMs = 86_400_000;
@@ -41,22 +42,23 @@ export class ChangeCursors {
   /** cursors outlive a rotation of `APP_SECRET` */
   private readonly previous: Signer | null;
   /** the last place and its cursor: many callers get the same one, and a signature takes 20 µs */
-  private encoded: { tx: string; event_id: string; at: number; cursor: string } | null = null;
+  private encoded: { place: string; cursor: string } | null = null;
 
-  constructor(@Inject(CONFIG) private readonly config: Config) {
+  constructor(
+    @Inject(CONFIG) private readonly config: Config,
+    private readonly notifications: Notifications,
+  ) {
     const { APP_SECRET, APP_SECRET_PREVIOUS } = config;
     this.signer = signerOf(APP_SECRET);
     this.previous = APP_SECRET_PREVIOUS === undefined ? null : signerOf(APP_SECRET_PREVIOUS);
   }
 
   /** Returns the cursor of the changes after a place. */
-  encode(place: Place): string {
-    const { tx, event_id, at } = place;
-    const { encoded } = this;
-    if (encoded?.tx === tx && encoded.event_id === event_id && encoded.at === at.getTime()) return encoded.cursor;
-    const cursor = this.signer.sign([tx, event_id, at.getTime()], context);
-    this.encoded = { tx, event_id, at: at.getTime(), cursor };
-    return cursor;
+  encode({ tx, event_id, at }: Place): string {
+    const signed: SignedPlace = [tx, event_id, at.getTime(), this.history];
+    const place = signed.join();
+    if (this.encoded?.place !== place) this.encoded = { place, cursor: this.signer.sign(signed, context) };
+    return this.encoded.cursor;
   }
 
   /** Returns the place of a cursor. @throws page.cursor_invalid, change.cursor_expired */
@@ -64,9 +66,15 @@ export class ChangeCursors {
     const place = this.signer.open<SignedPlace>(cursor, context) ?? this.previous?.open<SignedPlace>(cursor, context);
     if (place === null || place === undefined)
       throw new AppError('page.cursor_invalid', { detail: 'The cursor is not one of this service. Make a new copy.' });
-    const [tx, event_id, at] = place;
-    if (at < currentTime().getTime() - this.config.CHANGE_DAYS * dayMs) throw new AppError('change.cursor_expired');
+    const [tx, event_id, at, history] = place;
+    // After a restore, transactions get the ids of lost ones again (F36).
+    if (history !== this.history || at < currentTime().getTime() - this.config.CHANGE_DAYS * dayMs)
+      throw new AppError('change.cursor_expired');
     return { tx, event_id, at: new Date(at) };
+  }
+
+  private get history(): string {
+    return this.notifications.history.slice(0, 8);
   }
 }
 

@@ -70,14 +70,14 @@ export class ChangesRepository {
   async findEnd(): Promise<FeedEnd> {
     const [end] = await this.database.runPrepared<{ tx: string; at: Date; held_seconds: number }>(sql`
       select
-        pg_snapshot_xmin(pg_current_snapshot())::text as tx,
+        feed_horizon()::text as tx,
         now()::timestamptz(3) as at,
         coalesce((
           select greatest(0, extract(epoch from now() - min(held.occurred_at)))
           from (
             select occurred_at
             from events
-            where ${isChange} and tx >= (select pg_snapshot_xmin(pg_current_snapshot()))
+            where ${isChange} and tx >= (select feed_horizon())
             order by tx, event_id
             limit (select 1000)
           ) held

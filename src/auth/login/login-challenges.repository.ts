@@ -110,6 +110,11 @@ export class LoginChallengesRepository {
       where challenge_hash = ${challenge_hash}::bytea`);
   }
 
+  /** Deletes all challenges. */
+  async deleteAll(): Promise<void> {
+    await this.database.run(sql`delete from login_challenges`);
+  }
+
   /** Ends the challenges of users. `ExpiredChallengesService` reports them. */
   async endOf(user_ids: string[]): Promise<void> {
     await this.database.run(sql`

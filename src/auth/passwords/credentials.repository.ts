@@ -296,6 +296,21 @@ export class CredentialsRepository {
     return row ?? null;
   }
 
+  /** Voids up to `limit` links of any users, and returns their number. */
+  async voidAnyTokens(limit: number): Promise<number> {
+    const rows = await this.database.run(sql`
+      update one_time_tokens
+      set token_hash = null, expires_at = null
+      where (user_id, purpose) in (
+        select user_id, purpose
+        from one_time_tokens
+        where expires_at is not null
+        limit ${limit}::integer
+      )
+      returning 1`);
+    return rows.length;
+  }
+
   /**
    * Voids the links of users.
    * @param proven_email keeps `not_me` links that were mailed to another address; null keeps none

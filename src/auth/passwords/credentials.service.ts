@@ -13,6 +13,8 @@ import { type PasswordContext, PasswordPolicy } from './policy/password-policy';
 /** Format of the token in a link: 256 bits in base64url. */
 const tokenFormat = /^[A-Za-z0-9_-]{43}$/;
 const initialPasswordTtlSeconds = 7 * 86_400;
+/** Links that a transaction voids. */
+const batchMax = 5_000;
 const allPurposes: TokenPurpose[] = ['reset', 'invite', 'email', 'shown', 'not_me'];
 
 /** A password that the policy accepts. */
@@ -248,5 +250,13 @@ export class CredentialsService {
    */
   async voidTokens(user_ids: string[], purposes = allPurposes, proven_email: string | null = null): Promise<void> {
     await this.credentials.voidTokens(user_ids, purposes, proven_email);
+  }
+
+  /** Voids all links after a restore, in batches, and returns their number. */
+  async voidAllTokens(): Promise<number> {
+    let voided = 0;
+    for (let count = batchMax; count === batchMax; voided += count)
+      count = await this.credentials.voidAnyTokens(batchMax);
+    return voided;
   }
 }

@@ -14,6 +14,9 @@ import { MailJobsService } from './mail-jobs.service';
 import { RecoveryController } from './recovery.controller';
 import { RecoveryService } from './recovery.service';
 import { ResetRequestsService } from './reset-requests.service';
+import { RestoreService } from './restore.service';
+import { SessionsModule } from '../sessions/sessions.module';
+import { SigningKeysModule } from '../signing-keys/signing-keys.module';
 import { WebhooksModule } from '../../webhooks/webhooks.module';
 
 /** Sets passwords and confirms e-mail addresses by mailed link. */
@@ -27,11 +30,20 @@ import { WebhooksModule } from '../../webhooks/webhooks.module';
     JobsModule,
     MailModule,
     RateLimitsModule,
+    SessionsModule,
+    SigningKeysModule,
     UserMailsModule,
     UsersModule,
   ],
   controllers: [RecoveryController],
-  providers: [FirstAdministrator, LinkPagesService, MailJobsService, RecoveryService, ResetRequestsService],
-  exports: [FirstAdministrator],
+  providers: [
+    FirstAdministrator,
+    LinkPagesService,
+    MailJobsService,
+    RecoveryService,
+    ResetRequestsService,
+    RestoreService,
+  ],
+  exports: [FirstAdministrator, RestoreService],
 })
 export class RecoveryModule {}

@@ -105,6 +105,30 @@ export class SessionEndsRepository {
     return row?.count ?? 0;
   }
 
+  /**
+   * Ends up to `limit` sessions after an id that activity could keep alive, without events. Returns
+   * their number and the last id.
+   */
+  async endNext(after: string, limit: number): Promise<{ count: number; last: string }> {
+    const [row] = await this.database.run<{ count: number; last: string }>(sql`
+      with ended as (
+        update sessions
+        set ended_at = now(), ended_reason = 'revoked'
+        where session_id = any(array(
+          select session_id
+          from sessions
+          where session_id > ${after}::uuid and ended_at is null and absolute_expires_at > now()
+          order by session_id
+          limit ${limit}::integer
+          for no key update
+        ))
+        returning session_id
+      )
+      select count(*)::integer as count, max(session_id::text collate "C") as last
+      from ended`);
+    return row as { count: number; last: string };
+  }
+
   /** Ends a session whose refresh token was reused. Returns null if the session ended before. */
   async endReused(session_id: string): Promise<EndedSession | null> {
     const [row] = await this.database.run<EndedSession>(sql`

@@ -23,6 +23,7 @@ import { type RotatedSession, SessionsRepository } from './sessions.repository';
 
 /** Number of sessions that one statement ends or deletes within a second. */
 const batchMax = 5_000;
+const smallestId = '00000000-0000-0000-0000-000000000000';
 /** Days for which ended sessions are kept. Their events are kept as long as other events. */
 const keptDays = 90;
 /** Half a million sessions take a minute, so the job ends before it is considered hung. */
@@ -232,6 +233,14 @@ export class SessionsService implements OnModuleInit {
    */
   async endForbidden(actor: Actor, user_ids: string[], operation_id: string | null): Promise<void> {
     await this.ends.endForbidden(user_ids, endedBy(actor, operation_id));
+  }
+
+  /** Ends all sessions after a restore, in batches, and returns their number. */
+  async endAll(): Promise<number> {
+    let ended = 0;
+    for (let batch = { count: batchMax, last: smallestId }; batch.count === batchMax; ended += batch.count)
+      batch = await this.ends.endNext(batch.last, batchMax);
+    return ended;
   }
 
   /** Logs out: ends a session for a caller who sent one of its tokens. */

@@ -262,7 +262,7 @@ export const errorCodes = {
     status: 410,
     title: 'The cursor has expired',
     meaning:
-      'The cursor of the change feed is older than `CHANGE_DAYS`, or is from another database server. ' +
+      'The cursor of the change feed is older than `CHANGE_DAYS`, or than the restore of a backup. ' +
       'Changes after it can be missing. Read the list or export of the users again, and continue with its ' +
       '`changes_cursor`.',
   },

@@ -44,7 +44,11 @@ function pooledFault(variable: string): StartFault {
 }
 
 /** Connects with the parameters that every pooler accepts. */
-async function withClient(variable: string, url: string, work: (client: Client) => Promise<void>): Promise<void> {
+export async function withClient(
+  variable: string,
+  url: string,
+  work: (client: Client) => Promise<unknown>,
+): Promise<void> {
   const client = new DatabaseClient({
     connectionString: url,
     application_name: 'carrier-identity start',

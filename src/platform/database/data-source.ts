@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import pg, { Pool, type PoolClient } from 'pg';
 import type { DataSourceOptions } from 'typeorm';
 import { markDriverFault } from '../../http/errors/database-error';
-import { closeDead, DatabaseClient } from './database-client';
+import { closeDead, DatabaseClient, findRefusal } from './database-client';
 import { withStatementSpans } from '../tracing/traced-client';
 
 /** Settings of a data source. */
@@ -109,6 +109,8 @@ class MarkingPool extends Pool {
   override connect(onConnected: OnConnected): void;
   override connect(onConnected?: OnConnected): Promise<PoolClient> | void {
     if (onConnected === undefined) return super.connect();
+    const refusal = findRefusal();
+    if (refusal !== null) return void process.nextTick(onConnected, markDriverFault(refusal));
     super.connect((error, client, done) => {
       if (!(client as (PoolClient & DatabaseClient) | undefined)?.isReplaced)
         return onConnected(markDriverFault(error), client, done);

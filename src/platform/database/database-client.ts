@@ -16,11 +16,26 @@ const endMs = 5_000;
 export const closeDead =
   '-c tcp_keepalives_idle=30 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3 -c tcp_user_timeout=30s';
 
+/** SQLSTATE of a server that accepts no connections yet. */
+export const cannotConnectNow = '57P03';
+
 let generation = 0;
+let refusal: Error | null = null;
 
 /** Makes pools close their connections before their next use: they may lead to an old primary. */
 export function replaceConnections(): void {
   generation++;
+}
+
+/** Makes the pools refuse connections, because the database was restored; null admits them. */
+export function refuseConnections(fault: Error | null): void {
+  refusal = fault && Object.assign(new Error(fault.message), { code: cannotConnectNow });
+  if (fault !== null) replaceConnections();
+}
+
+/** Returns why the pools refuse connections; null = they do not. */
+export function findRefusal(): Error | null {
+  return refusal;
 }
 
 /**

@@ -9,6 +9,7 @@ import { retryingTransactions } from './conflicts';
 import { dataSourceOptions } from './data-source';
 import { showWaiting } from './database.metrics';
 import { Database } from './database';
+import { DatabaseServer } from './database-server';
 import { MetricsService } from '../metrics/metrics.service';
 import { Notifications } from './notifications.service';
 import { Replica } from './replica';
@@ -68,7 +69,7 @@ const typeOrm = TypeOrmModule.forRootAsync({
       }),
     ]),
   ],
-  providers: [Database, Notifications, Replica, longWork, writes],
-  exports: [Database, Notifications, Replica, Admission, singleWrites],
+  providers: [Database, DatabaseServer, Notifications, Replica, longWork, writes],
+  exports: [Database, DatabaseServer, Notifications, Replica, Admission, singleWrites],
 })
 export class DatabaseModule {}

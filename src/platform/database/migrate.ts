@@ -3,9 +3,10 @@ import { runMigrations as migrateJobs } from 'graphile-worker';
 import { Pool } from 'pg';
 import { DataSource, type Migration, MigrationExecutor, type QueryRunner } from 'typeorm';
 import { monotonicMs } from '../clock';
-import { checkConnections, type DatabaseUrls } from './connection-check';
+import { checkConnections, type DatabaseUrls, withClient } from './connection-check';
 import { dataSourceOptions, migrationSettings } from './data-source';
 import { DatabaseClient } from './database-client';
+import { checkServer } from './database-server';
 import { StartFault } from '../start-fault';
 import { type StartLog, withMigrationLock } from './migration-lock';
 
@@ -18,12 +19,13 @@ const retryAfterMs = 1_000;
 const silent: StartLog = { log: () => undefined, warn: () => undefined };
 
 /**
- * Checks the connections and applies all pending migrations.
+ * Checks the connections, applies all pending migrations, and checks the server.
  * @throws StartFault
  */
 export async function prepareDatabase(urls: DatabaseUrls, log: StartLog): Promise<void> {
   await checkConnections(urls, log);
   await migrateDatabase(urls.DATABASE_DIRECT_URL, log);
+  await withClient('DATABASE_DIRECT_URL', urls.DATABASE_DIRECT_URL, (client) => checkServer(client, log));
 }
 
 /**

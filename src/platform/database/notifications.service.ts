@@ -9,8 +9,9 @@ import { CONFIG, type Config } from '../config/config';
 import { MetricsService } from '../metrics/metrics.service';
 import { CommitLease } from './commit-lease';
 import { Database } from './database';
-import { closeDead, DatabaseClient, replaceConnections } from './database-client';
+import { closeDead, DatabaseClient, refuseConnections, replaceConnections } from './database-client';
 import { listenerAge } from './database.metrics';
+import { checkServer, RestoredFault } from './database-server';
 import type { Horizon, Position } from './reads';
 
 /** Channels on which triggers announce changes (migration AddNotifications and later ones). */
@@ -21,11 +22,13 @@ export type NotificationChannel =
 const leaseMs = 1_000;
 const probeEveryMs = 250;
 const probeTimeoutMs = 5_000;
+/** Announces the new history of a database after a restore. */
+const restoredChannel = 'database_restored';
 /** Carries a test message from the pool to the listening connection, once per connection. */
 const testChannel = 'instance_proof';
 const testTimeoutMs = 2_000;
-/** Time of the server, and the id of the oldest transaction that was running then. */
-const horizonSql = 'select pg_snapshot_xmin(pg_current_snapshot())::text as tx, now() as at';
+/** Time of the server, and the number of the oldest transaction that was running then. */
+const horizonSql = 'select feed_horizon()::text as tx, now() as at';
 /**
  * The horizon, and a position after all its commits: the snapshot is taken first. It is where WAL
  * is inserted, because commits of roles with `synchronous_commit = off` are written later.
@@ -57,6 +60,8 @@ export class Notifications implements OnApplicationBootstrap, OnModuleDestroy {
   private committer: DatabaseClient | null = null;
   private readonly lease: CommitLease;
   private renewal = Promise.resolve();
+  /** id of the history of the database: a restore begins another one */
+  history = '';
   private readonly probes = new SharedRuns(() => this.sendProbe());
   private trustedUntil = 0;
   private probed: Horizon | null = null;
@@ -148,13 +153,17 @@ export class Notifications implements OnApplicationBootstrap, OnModuleDestroy {
     const client = (this.client = this.open('notifications'));
     const committer = this.open('lease');
     client.on('notification', ({ channel, payload = '' }) => {
+      if (channel === restoredChannel) this.history = payload;
       this.handlers.get(channel)?.forEach((handler) => handler(payload));
     });
     try {
       await Promise.all([client.connect(), committer.connect()]);
-      for (const channel of [testChannel, ...this.handlers.keys()]) await client.query(`listen ${channel}`);
+      for (const channel of [testChannel, restoredChannel, ...this.handlers.keys()])
+        await client.query(`listen ${channel}`);
       const [one, other] = await Promise.all([client, committer].map((each) => each.query<{ id: string }>(serverSql)));
       if (one?.rows[0]?.id !== other?.rows[0]?.id) throw new Error('the connections lead to different servers');
+      this.history = await checkServer(client, this.logger);
+      refuseConnections(null);
       // Connections of the pool may still lead to an old primary.
       replaceConnections();
       // The commit is first: while commits wait, the test message can wait too.
@@ -168,6 +177,7 @@ export class Notifications implements OnApplicationBootstrap, OnModuleDestroy {
       if (this.client === client) this.logReturn();
       this.scheduleProbe(client);
     } catch (error) {
+      if (error instanceof RestoredFault) refuseConnections(error);
       this.lose(client, error as Error);
       committer.end().catch(() => undefined);
     }

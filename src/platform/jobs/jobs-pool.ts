@@ -1,10 +1,8 @@
 import { type Client, DatabaseError, Pool, type PoolClient } from 'pg';
-import type { DatabaseClient } from '../database/database-client';
+import { cannotConnectNow, type DatabaseClient, findRefusal } from '../database/database-client';
 
-/**
- * SQLSTATE cannot_connect_now, one of the few errors after which the worker retries a statement.
- */
-const retriedState = '57P03';
+/** One of the few errors after which the worker retries a statement. */
+const retriedState = cannotConnectNow;
 /** Lost connections, read-only servers and time limits. */
 const temporary = /^(08|25006|53|55P03|57)/;
 
@@ -32,6 +30,8 @@ export class JobsPool extends Pool {
 
   /** Closes connections that may lead to an old primary: two servers would run the same jobs. */
   private async connectCurrent(): Promise<PoolClient> {
+    const refusal = findRefusal();
+    if (refusal !== null) throw refusal;
     const client = (await super.connect()) as PoolClient & DatabaseClient;
     if (!client.isReplaced) return client;
     client.release(true);

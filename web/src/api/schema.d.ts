@@ -61,6 +61,7 @@ export interface paths {
          *     - `webhook.replayed`: A webhook was moved to another place in the change feed.
          *     - `webhook.skipped`: A webhook skipped a change that failed.
          *     - `webhook.secret_rotated`: The secret of a webhook was replaced.
+         *     - `database.restored`: The command `after-restore` ended sessions, links and signing keys, and suspended API keys. Changes after `restored_to` are lost.
          *     - `signing_key.rotated`: A new key signs access tokens, or is published to sign them later.
          *
          *     Permission: `audit:read`
@@ -1997,7 +1998,7 @@ export interface components {
              */
             actor_type: components["schemas"]["ActorType"];
             /**
-             * @description kind of target: `user`, `session`, `login`, `operation`, `role`, `key` or `signing_key`
+             * @description kind of target: the subject of the event type, or the user of a mail, factor or password
              * @example user
              */
             target_type: string | null;

@@ -58,6 +58,7 @@ export const auditTexts: typeof en = {
     key: 'API-Schlüssel',
     address_block: 'Adresssperre',
     webhook: 'Webhook',
+    database: 'Datenbank',
     signing_key: 'Signaturschlüssel',
   },
   types: {
@@ -111,6 +112,7 @@ export const auditTexts: typeof en = {
     'webhook.replayed': 'Webhook zurückgesetzt',
     'webhook.skipped': 'Änderung eines Webhooks übersprungen',
     'webhook.secret_rotated': 'Geheimnis eines Webhooks ersetzt',
+    'database.restored': 'Datenbank wiederhergestellt',
     'signing_key.rotated': 'Signaturschlüssel gewechselt',
   },
   keys: {
@@ -148,6 +150,9 @@ export const auditTexts: typeof en = {
     network: 'Netz',
     kid: 'Schlüssel-ID',
     signs_from: 'Signiert Tokens ab',
+    restored_to: 'Wiederhergestellt bis',
+    sessions: 'Sitzungen',
+    links: 'Links',
     revoked: 'Widerrufen',
   },
   values: {

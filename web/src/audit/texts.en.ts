@@ -56,6 +56,7 @@ export const auditTexts = {
     key: 'API key',
     address_block: 'Address block',
     webhook: 'Webhook',
+    database: 'Database',
     signing_key: 'Signing key',
   },
   types: {
@@ -109,6 +110,7 @@ export const auditTexts = {
     'webhook.replayed': 'Webhook replayed',
     'webhook.skipped': 'Webhook change skipped',
     'webhook.secret_rotated': 'Webhook secret replaced',
+    'database.restored': 'Database restored',
     'signing_key.rotated': 'Signing key rotated',
   },
   keys: {
@@ -146,6 +148,9 @@ export const auditTexts = {
     network: 'Network',
     kid: 'Key ID',
     signs_from: 'Signs tokens from',
+    restored_to: 'Restored to',
+    sessions: 'Sessions',
+    links: 'Links',
     revoked: 'Revoked',
   },
   values: {

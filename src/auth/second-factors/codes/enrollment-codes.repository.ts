@@ -72,6 +72,14 @@ export class EnrollmentCodesRepository {
       where user_id = ${user_id}::uuid`);
   }
 
+  /** Voids all codes. */
+  async voidAll(): Promise<void> {
+    await this.database.run(sql`
+      update enrollment_codes
+      set code_hash = null
+      where expires_at > now()`);
+  }
+
   /** Stores the code of a user who requested one. Returns false if none was requested. */
   async put(user_id: string, code_hash: Buffer, ttl_seconds: number): Promise<boolean> {
     const rows = await this.database.runPrepared(sql`

@@ -3,7 +3,8 @@ import { type ChallengeUse, PasskeyChallenges } from './passkey-challenges';
 const APP_SECRET = 'test-secret-0123456789-abcdefghijklmnop';
 const other = 'other-secret-0123456789-abcdefghijklmno';
 const use: ChallengeUse = { purpose: 'second_factor', user_id: 'u1', context: 'login challenge' };
-const challenges = new PasskeyChallenges({ APP_SECRET });
+const database = { history: 'one' };
+const challenges = new PasskeyChallenges({ APP_SECRET }, database);
 
 afterEach(() => jest.useRealTimers());
 
@@ -42,9 +43,9 @@ it.each(['', '.', 'e30', 'e30.AAAA', 'e30.AAAAAAAAAAAAAAAAAAAAAA', '.'.repeat(50
 );
 
 it('accepts challenges of the previous secret, and no others', () => {
-  const challenge = new PasskeyChallenges({ APP_SECRET: other }).sign(use);
+  const challenge = new PasskeyChallenges({ APP_SECRET: other }, database).sign(use);
   expect(challenges.open(challenge, use)).toBeNull();
-  const rotating = new PasskeyChallenges({ APP_SECRET, APP_SECRET_PREVIOUS: other });
+  const rotating = new PasskeyChallenges({ APP_SECRET, APP_SECRET_PREVIOUS: other }, database);
   expect(rotating.open(challenge, use)).not.toBeNull();
   expect(rotating.open(challenges.sign(use), use)).not.toBeNull();
   expect(rotating.open('e30.AAAA', use)).toBeNull();

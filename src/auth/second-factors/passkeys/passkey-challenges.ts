@@ -37,7 +37,11 @@ export class PasskeyChallenges {
   private readonly current: Signer;
   private readonly previous: Signer | null;
 
-  constructor({ APP_SECRET, APP_SECRET_PREVIOUS }: Pick<Config, 'APP_SECRET' | 'APP_SECRET_PREVIOUS'>) {
+  /** @param database challenges end with its history, which knows their use (F36) */
+  constructor(
+    { APP_SECRET, APP_SECRET_PREVIOUS }: Pick<Config, 'APP_SECRET' | 'APP_SECRET_PREVIOUS'>,
+    private readonly database: { history: string },
+  ) {
     this.current = signerOf(APP_SECRET);
     this.previous = APP_SECRET_PREVIOUS === undefined ? null : signerOf(APP_SECRET_PREVIOUS);
   }
@@ -45,23 +49,23 @@ export class PasskeyChallenges {
   /** Returns a new challenge: 256 random bits and the expiry, signed for one use. */
   sign(use: ChallengeUse): string {
     const expires_at = currentTime().getTime() + passkeyChallengeSeconds * 1_000;
-    return this.current.sign({ nonce: mintToken(), expires_at } satisfies SignedValue, contextOf(use));
+    return this.current.sign({ nonce: mintToken(), expires_at } satisfies SignedValue, this.contextOf(use));
   }
 
   /** Returns null for a challenge that was altered, has expired, or was signed for another use. */
   open(challenge: string, use: ChallengeUse): OpenedChallenge | null {
-    const context = contextOf(use);
+    const context = this.contextOf(use);
     const value =
       this.current.open<SignedValue>(challenge, context) ?? this.previous?.open<SignedValue>(challenge, context);
     if (value === null || value === undefined || value.expires_at <= currentTime().getTime()) return null;
     return { hash: hashToken(challenge), expires_at: new Date(value.expires_at) };
   }
+
+  private contextOf({ purpose, user_id, context }: ChallengeUse): string {
+    return JSON.stringify([purpose, user_id, context, this.database.history]);
+  }
 }
 
 function signerOf(secret: string): Signer {
   return new Signer(deriveKey(secret, 'passkey-challenges'));
-}
-
-function contextOf({ purpose, user_id, context }: ChallengeUse): string {
-  return JSON.stringify([purpose, user_id, context]);
 }

@@ -9,6 +9,7 @@ import { EventsService } from '../../../audit/events.service';
 import { AppError, invalid } from '../../../http/errors/app-error';
 import { newId } from '../../../platform/random';
 import { CONFIG, type Config } from '../../../platform/config/config';
+import { Notifications } from '../../../platform/database/notifications.service';
 import { JobsService } from '../../../platform/jobs/jobs.service';
 import { SecurityMailsService } from '../../../users/mails/security-mails.service';
 import type { FactorRecord } from '../factors.repository';
@@ -47,8 +48,9 @@ export class PasskeysService implements OnModuleInit {
     private readonly events: EventsService,
     private readonly mails: SecurityMailsService,
     @Inject(CONFIG) private readonly config: Config,
+    notifications: Notifications,
   ) {
-    this.challenges = new PasskeyChallenges(config);
+    this.challenges = new PasskeyChallenges(config, notifications);
   }
 
   onModuleInit(): void {
