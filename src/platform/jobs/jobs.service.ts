@@ -12,6 +12,7 @@ import {
   parseCronItems,
   type Runner,
   run,
+  type Task,
   type TaskList,
   type WorkerEvents,
   Logger as WorkerLogger,
@@ -157,7 +158,7 @@ export class JobsService implements OnApplicationBootstrap, OnModuleDestroy, OnA
       pgPool: this.pool,
       taskList: Object.fromEntries(
         [...this.handlers].map(([name, handler]) => [name, this.timed(name, handler)]),
-      ) as TaskList,
+      ),
       parsedCronItems: parseCronItems(this.recurring),
       concurrency,
       pollInterval: 2_000,
@@ -180,10 +181,13 @@ export class JobsService implements OnApplicationBootstrap, OnModuleDestroy, OnA
   }
 
   /** Returns a handler that measures its duration. Failed attempts count too. */
-  private timed(name: string, handler: JobHandler): JobHandler {
-    return async (payload) => {
+  private timed(name: string, handler: JobHandler): Task {
+    return async (payload, { job }) => {
+      // During a failover, connections of jobs and of requests can lead to two servers. On an old
+      // primary, the job would not find the user that it is about, and would end without effect.
+      if (!(await this.jobs.isRunBy(String(job.locked_by), job.id))) throw new Error('the job is on another server');
       const start = performance.now();
-      await handler(payload).finally(() => {
+      await handler(payload as Record<string, unknown>).finally(() => {
         const took = performance.now() - start;
         this.durationsMs.set(name, 0.9 * (this.durationsMs.get(name) ?? took) + 0.1 * took);
       });
