@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
 import { z } from 'zod';
+import { hostFaults, hostUrls } from '../database/host-urls';
 
 const sslModes = ['disable', 'no-verify', 'prefer', 'require', 'verify-ca', 'verify-full'];
 const sslFiles = ['sslrootcert', 'sslcert', 'sslkey'];
@@ -12,12 +13,13 @@ const encodingHint = 'write `@ : / ? #` in a password as %40 %3A %2F %3F %23';
 export const postgresUrl = z
   .string()
   .regex(/^postgres(ql)?:\/\//, { error: 'must begin with postgres://', abort: true })
-  .refine((text) => URL.canParse(text) && new URL(text).hash === '', {
+  .refine((text) => hostUrls(text).every((url) => URL.canParse(url) && new URL(url).hash === ''), {
     error: `must be a URL: ${encodingHint}`,
     abort: true,
   })
   .superRefine((text, context) => {
-    for (const fault of tlsFaults(new URL(text).searchParams)) context.addIssue(fault);
+    const parameters = new URL(hostUrls(text)[0] as string).searchParams;
+    for (const fault of [...hostFaults(text), ...tlsFaults(parameters)]) context.addIssue(fault);
   })
   .transform(verifyFully)
   .optional();
@@ -49,7 +51,7 @@ function unreadable(path: string): string | null {
  * but prints a warning, because pg 9 will verify less in the first three modes.
  */
 function verifyFully(text: string): string {
-  if (new URL(text).searchParams.get('uselibpqcompat') === 'true') return text;
+  if (/[?&]uselibpqcompat=true(&|$)/.test(text)) return text;
   return text.replace(/([?&]sslmode=)(prefer|require|verify-ca)(?=&|$)/, '$1verify-full');
 }
 

@@ -1,7 +1,8 @@
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { newRequestId } from '../random';
 import type { Config } from '../config/config';
 import { requestTimeouts } from './data-source';
+import { DatabaseClient } from './database-client';
 import { StartFault } from '../start-fault';
 import type { StartLog } from './migration-lock';
 
@@ -44,13 +45,11 @@ function pooledFault(variable: string): StartFault {
 
 /** Connects with the parameters that every pooler accepts. */
 async function withClient(variable: string, url: string, work: (client: Client) => Promise<void>): Promise<void> {
-  const client = new Client({
+  const client = new DatabaseClient({
     connectionString: url,
     application_name: 'carrier-identity start',
-    connectionTimeoutMillis: 5_000,
     query_timeout: 15_000,
   });
-  client.on('error', () => undefined);
   try {
     await client.connect();
   } catch (error) {

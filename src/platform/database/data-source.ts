@@ -1,8 +1,9 @@
 import { Socket } from 'node:net';
 import { join } from 'node:path';
-import pg, { Client, type ClientConfig, Pool, type PoolClient } from 'pg';
+import pg, { Pool, type PoolClient } from 'pg';
 import type { DataSourceOptions } from 'typeorm';
 import { markDriverFault } from '../../http/errors/database-error';
+import { DatabaseClient } from './database-client';
 
 /** Settings of a data source. */
 export interface ConnectionSettings {
@@ -57,16 +58,9 @@ const limits = {
   migrations: { stream: undefined, ...migrationSettings },
 };
 
-let generation = 0;
-
-/** Makes the pool close its connections before their next use: they may lead to an old primary. */
-export function replaceConnections(): void {
-  generation++;
-}
-
 /** Returns the settings of a pool that replaces connections without a response. */
 export function monitored() {
-  return { Client: QuietClient, stream: createSocket, connectionTimeoutMillis: 5_000, keepAlive: true };
+  return { Client: DatabaseClient, stream: createSocket, connectionTimeoutMillis: 5_000 };
 }
 
 /** Returns the data source options for the service, the tests and `ormconfig.ts`. */
@@ -87,19 +81,6 @@ export function dataSourceOptions({ url, poolMax, purpose }: ConnectionSettings)
   };
 }
 
-/**
- * Ignores `error` events. A lost connection already fails the current or the next query, and the
- * pool adds its listener too late: an `error` event before that would end the process.
- */
-class QuietClient extends Client {
-  readonly generation = generation;
-
-  constructor(config?: string | ClientConfig) {
-    super(config);
-    this.on('error', () => undefined);
-  }
-}
-
 type OnConnected = (
   error: Error | undefined,
   client: PoolClient | undefined,
@@ -116,7 +97,7 @@ class MarkingPool extends Pool {
   override connect(onConnected?: OnConnected): Promise<PoolClient> | void {
     if (onConnected === undefined) return super.connect();
     super.connect((error, client, done) => {
-      if (client === undefined || (client as PoolClient & QuietClient).generation === generation)
+      if (!(client as (PoolClient & DatabaseClient) | undefined)?.isReplaced)
         return onConnected(markDriverFault(error), client, done);
       done(true);
       this.connect(onConnected);

@@ -5,6 +5,7 @@ import { DataSource, type Migration, MigrationExecutor, type QueryRunner } from 
 import { monotonicMs } from '../clock';
 import { checkConnections, type DatabaseUrls } from './connection-check';
 import { dataSourceOptions, migrationSettings } from './data-source';
+import { DatabaseClient } from './database-client';
 import { StartFault } from '../start-fault';
 import { type StartLog, withMigrationLock } from './migration-lock';
 
@@ -44,7 +45,7 @@ export async function migrateDatabase(url: string, log: StartLog = silent): Prom
     } finally {
       await dataSource.destroy();
     }
-    const pgPool = new Pool({ connectionString: url, max: 2, ...migrationSettings });
+    const pgPool = new Pool({ Client: DatabaseClient, connectionString: url, max: 2, ...migrationSettings });
     const ignore = () => undefined;
     pgPool.on('error', ignore).on('connect', (client) => client.on('error', ignore));
     try {

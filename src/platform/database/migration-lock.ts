@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { monotonicMs } from '../clock';
 import { advisoryLocks } from '../advisory-locks';
 import { StartFault } from '../start-fault';
+import { DatabaseClient } from './database-client';
 
 /** Receives log lines about the preparation of the database. */
 export interface StartLog {
@@ -27,13 +28,10 @@ export async function withMigrationLock<Result>(
   work: () => Promise<Result>,
   patienceMs = giveUpMs,
 ): Promise<Result> {
-  const client = new Client({
+  const client = new DatabaseClient({
     connectionString: url,
     application_name: 'carrier-identity migrations',
-    connectionTimeoutMillis: 5_000,
-    keepAlive: true,
   });
-  client.on('error', () => undefined);
   await client.connect();
   try {
     await waitForLock(client, log, patienceMs);

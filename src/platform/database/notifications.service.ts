@@ -1,5 +1,4 @@
 import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
-import { Client } from 'pg';
 import { monotonicMs } from '../clock';
 import { sql } from '../../http/lists/sql';
 import { newRequestId } from '../random';
@@ -9,8 +8,8 @@ import { within } from '../within';
 import { CONFIG, type Config } from '../config/config';
 import { MetricsService } from '../metrics/metrics.service';
 import { CommitLease } from './commit-lease';
-import { replaceConnections } from './data-source';
 import { Database } from './database';
+import { DatabaseClient, replaceConnections } from './database-client';
 import { listenerAge } from './database.metrics';
 
 /** Channels on which triggers announce changes (migration AddNotifications and later ones). */
@@ -51,8 +50,8 @@ export class Notifications implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly logger = new Logger(Notifications.name);
   private readonly handlers = new Map<string, ((payload: string) => void)[]>();
   private readonly gapHandlers: (() => void)[] = [];
-  private client: Client | null = null;
-  private committer: Client | null = null;
+  private client: DatabaseClient | null = null;
+  private committer: DatabaseClient | null = null;
   private readonly lease: CommitLease;
   private renewal = Promise.resolve();
   private readonly probes = new SharedRuns(() => this.sendProbe());
@@ -166,22 +165,21 @@ export class Notifications implements OnApplicationBootstrap, OnModuleDestroy {
     }
   }
 
-  private open(purpose: string): Client {
-    const client = new Client({
+  private open(purpose: string): DatabaseClient {
+    const client = new DatabaseClient({
       connectionString: this.config.DATABASE_DIRECT_URL,
       application_name: `carrier-identity ${purpose}`,
-      connectionTimeoutMillis: probeTimeoutMs,
       query_timeout: probeTimeoutMs,
-      keepAlive: true,
     });
     client.on('error', (error) => this.lose(client, error));
     return client.on('end', () => this.lose(client, new Error('the connection was closed')));
   }
 
   /** Replaces both connections, because the next ones may lead to another server. */
-  private lose(client: Client, error: Error): void {
+  private lose(client: DatabaseClient, error: Error): void {
     const both = [this.client, this.committer];
     if (!both.includes(client)) return;
+    client.forgetPrimary();
     this.client = this.committer = null;
     this.trustedUntil = 0;
     if (!this.stopped) this.emitGap();
@@ -215,7 +213,7 @@ export class Notifications implements OnApplicationBootstrap, OnModuleDestroy {
    * Sends a test message through the pool of the requests. A pooler, or another database, accepts
    * LISTEN and responds to probes but delivers no notifications.
    */
-  private async testDelivery(client: Client): Promise<void> {
+  private async testDelivery(client: DatabaseClient): Promise<void> {
     const text = newRequestId();
     const arrived = new Promise<void>((resolve) => {
       client.on('notification', ({ payload }) => payload === text && resolve());
@@ -231,7 +229,7 @@ export class Notifications implements OnApplicationBootstrap, OnModuleDestroy {
     this.gapHandlers.forEach((handler) => handler());
   }
 
-  private scheduleProbe(client: Client): void {
+  private scheduleProbe(client: DatabaseClient): void {
     if (this.client !== client) return;
     // Counted from the start of the last probe, so that slow probes do not delay the next.
     const pause = this.trustedUntil - leaseMs + probeEveryMs - monotonicMs();
@@ -252,8 +250,11 @@ export class Notifications implements OnApplicationBootstrap, OnModuleDestroy {
         this.probed = rows[0] ?? null;
         this.trustedUntil = startedAt + leaseMs;
       }
-      if (this.lease.isDue)
-        this.renewal = this.lease.renew(committer).catch((error: Error) => this.lose(client, error));
+      if (this.lease.isDue) {
+        const lose = (error: Error) => this.lose(client, error);
+        this.renewal = this.lease.renew(committer).catch(lose);
+        client.assertPrimary().catch(lose);
+      }
     } catch (error) {
       this.lose(client, error as Error);
     }

@@ -1,8 +1,9 @@
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { AppError } from '../../http/errors/app-error';
 import { markDriverFault } from '../../http/errors/database-error';
 import { limitReached } from '../../http/errors/limit-reached';
 import type { SqlFragment } from '../../http/lists/sql';
+import { DatabaseClient } from './database-client';
 
 /**
  * Maximum number of open snapshots per process. Their connections are not part of the pool. Workers
@@ -44,14 +45,7 @@ export class Snapshot {
     if (holders.has(holder)) throw limitReached({ name: 'concurrent', max: 1, detail: alreadyRunning }, 5);
     if (holders.size >= openMax) throw new AppError('service.overloaded');
     holders.add(holder);
-    const client = new Client({
-      connectionString: url,
-      application_name: 'carrier-identity snapshot',
-      connectionTimeoutMillis: 5_000,
-      keepAlive: true,
-    });
-    // A lost connection fails the current or the next statement.
-    client.on('error', () => undefined);
+    const client = new DatabaseClient({ connectionString: url, application_name: 'carrier-identity snapshot' });
     const snapshot = new Snapshot(client, cancel, holder);
     try {
       await client.connect();

@@ -1,4 +1,5 @@
 import { type Client, DatabaseError, Pool, type PoolClient } from 'pg';
+import type { DatabaseClient } from '../database/database-client';
 
 /**
  * SQLSTATE cannot_connect_now, one of the few errors after which the worker retries a statement.
@@ -20,8 +21,21 @@ export class JobsPool extends Pool {
   override connect(): Promise<PoolClient>;
   override connect(onConnected: OnConnected): void;
   override connect(onConnected?: OnConnected): Promise<PoolClient> | void {
-    if (onConnected !== undefined) return super.connect(onConnected);
-    return super.connect().then(withRetriedErrors, (error: unknown) => Promise.reject(retriedError(error)));
+    const connected = this.connectCurrent();
+    if (onConnected === undefined)
+      return connected.then(withRetriedErrors, (error: unknown) => Promise.reject(retriedError(error)));
+    connected.then(
+      (client) => onConnected(undefined, client, (release) => client.release(release)),
+      (error: Error) => onConnected(error, undefined, () => undefined),
+    );
+  }
+
+  /** Closes connections that may lead to an old primary: two servers would run the same jobs. */
+  private async connectCurrent(): Promise<PoolClient> {
+    const client = (await super.connect()) as PoolClient & DatabaseClient;
+    if (!client.isReplaced) return client;
+    client.release(true);
+    return this.connectCurrent();
   }
 }
 

@@ -18,11 +18,11 @@ import {
   Logger as WorkerLogger,
   type WorkerPool,
 } from 'graphile-worker';
-import type { ClientBase } from 'pg';
 import { runsJobs } from '../instance';
 import { LoggedError } from '../log/log';
 import { CONFIG, type Config } from '../config/config';
 import { monitored, requestTimeouts } from '../database/data-source';
+import type { DatabaseClient } from '../database/database-client';
 import { showPool } from '../database/database.metrics';
 import { MetricsService } from '../metrics/metrics.service';
 import { JobsPool } from './jobs-pool';
@@ -152,7 +152,7 @@ export class JobsService implements OnApplicationBootstrap, OnModuleDestroy, OnA
     events.on('pool:create', ({ workerPool }) => {
       this.workers = workerPool;
     });
-    events.on('pool:listen:success', ({ client }) => probe(client));
+    events.on('pool:listen:success', ({ client }) => probe(client as unknown as DatabaseClient));
     this.runner = await run({
       events,
       pgPool: this.pool,
@@ -219,8 +219,14 @@ export class JobsService implements OnApplicationBootstrap, OnModuleDestroy, OnA
   }
 }
 
-/** Probes the connection that listens for new jobs. Closes connections that are silent for 16 s. */
-function probe(client: ClientBase): void {
-  const query = () => client.query('select 1').then(() => probe(client));
+/**
+ * Probes the connection that listens for new jobs. It is closed if it is silent for 16 s, or if it
+ * may lead to an old primary.
+ */
+function probe(client: DatabaseClient): void {
+  const query = async () => {
+    if (client.isReplaced) client.emit('error', new Error('it may lead to an old primary'));
+    else await client.query('select 1').then(() => probe(client));
+  };
   setTimeout(() => void query().catch(() => undefined), probeEveryMs).unref();
 }

@@ -1,0 +1,99 @@
+import { Client, type ClientConfig } from 'pg';
+import { hostUrls } from './host-urls';
+import { findPrimary, forgetPrimary, type Primary, primaryOf } from './primary';
+
+/** Time to connect, after the primary was found. */
+const connectMs = 5_000;
+/** Idle time after which the kernel tests a connection: every second, and 10 times at most. */
+const keepAliveMs = 10_000;
+
+let generation = 0;
+
+/** Makes pools close their connections before their next use: they may lead to an old primary. */
+export function replaceConnections(): void {
+  generation++;
+}
+
+/** The private fields of a client that have no types. */
+interface Internals {
+  _ending: boolean;
+}
+
+/**
+ * A connection to the primary among the hosts of a URL. Connects to a single host as `Client` does.
+ * Ignores `error` events. A lost connection already fails the current or the next query, and pools
+ * add their listener too late: an `error` event before that would end the process.
+ */
+export class DatabaseClient extends Client {
+  private readonly generation = generation;
+  private readonly url: string;
+  private primary: Promise<Primary> | undefined;
+  private isReadOnly = false;
+
+  constructor(config: ClientConfig = {}) {
+    const url = config.connectionString ?? '';
+    const [connectionString] = hostUrls(url);
+    super({
+      connectionTimeoutMillis: connectMs,
+      keepAlive: true,
+      keepAliveInitialDelayMillis: keepAliveMs,
+      ...config,
+      connectionString,
+    });
+    this.url = url;
+    this.on('error', () => this.forgetPrimary());
+  }
+
+  /** Whether `replaceConnections` was called since this connection was opened. */
+  get isReplaced(): boolean {
+    return this.generation !== generation;
+  }
+
+  override connect(): Promise<this>;
+  override connect(onConnected: (error: Error | null) => void): void;
+  override connect(onConnected?: (error: Error | null) => void): Promise<this> | void {
+    const work = hostUrls(this.url).length === 1 ? super.connect().then(() => this) : this.connectToPrimary();
+    if (onConnected === undefined) return work;
+    // In a new turn, so that an error of the callback is no rejection of the promise.
+    const report = (error: Error | null) => void process.nextTick(onConnected, error);
+    work.then(() => report(null), report);
+  }
+
+  /** Makes the next connection look for the primary. */
+  forgetPrimary(): void {
+    forgetPrimary(this.primary);
+  }
+
+  /**
+   * Rejects if another host has become the primary. Asynchronous replication needs this: an old
+   * primary that was not fenced still acknowledges commits.
+   */
+  async assertPrimary(): Promise<void> {
+    if (this.primary === undefined) return;
+    const known = await this.primary;
+    const { host, port, timeline } = await findPrimary(hostUrls(this.url)).catch(() => known);
+    if (timeline <= known.timeline) return;
+    throw new Error(`${host}:${port} is the primary now`);
+  }
+
+  private async connectToPrimary(): Promise<this> {
+    this.primary = primaryOf(this.url);
+    const { host, port } = await this.primary;
+    if ((this as unknown as Internals)._ending) throw new Error('Connection terminated');
+    Object.assign(this, { host, port });
+    // PostgreSQL announces both when a connection opens, so this needs no query.
+    this.connection.on('parameterStatus', ({ parameterName, parameterValue }: Record<string, string>) => {
+      const isState = parameterName === 'in_hot_standby' || parameterName === 'default_transaction_read_only';
+      this.isReadOnly ||= isState && parameterValue === 'on';
+    });
+    try {
+      await super.connect();
+      if (!this.isReadOnly) return this;
+      this.end().catch(() => undefined);
+      throw Object.assign(new Error(`${host}:${port}: is read-only`), { code: '25006' });
+    } catch (error) {
+      this.forgetPrimary();
+      throw error;
+    }
+  }
+}

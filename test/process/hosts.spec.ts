@@ -1,0 +1,87 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { query } from '../support/embedded-postgres-sandbox';
+import { ReplicatedPostgres } from '../support/replicated-postgres';
+import { adminEmail, appSecret, password } from '../support/service';
+import { ServiceProcess } from '../support/service-process';
+import { until } from '../support/until';
+
+/** The tests run in order: the standby of the first test is the primary of the others. */
+describe('a service with several hosts in DATABASE_URL', () => {
+  let servers: ReplicatedPostgres;
+  let instance: ServiceProcess;
+  const others: ServiceProcess[] = [];
+  beforeAll(async () => {
+    servers = await ReplicatedPostgres.start();
+    // Commits do not wait for the standby: the lease cannot notice a failover.
+    await servers.waitFor('');
+    instance = await start(servers.standby, await closedUrl(servers.primary), servers.primary);
+  });
+  afterAll(async () => {
+    await Promise.all([instance, ...others].map((each) => each?.kill()));
+    await servers.stop();
+  });
+
+  const start = (first: string, ...more: string[]) => {
+    const hosts = [first, ...more].map((url) => new URL(url).host).join();
+    return ServiceProcess.start({
+      DATABASE_URL: `${first.replace(new URL(first).host, hosts)}?target_session_attrs=read-write`,
+      ...{ APP_SECRET: appSecret, ADMIN_EMAIL: adminEmail, ADMIN_PASSWORD: password },
+      ...{ LOGIN_ATTEMPTS_PER_ADDRESS_PER_MINUTE: '0', REQUESTS_PER_ADDRESS_PER_MINUTE: '0' },
+    });
+  };
+  const connections = `
+    select distinct application_name as name
+    from pg_stat_activity
+    where application_name like 'carrier-identity %' and application_name !~ '(primary|owner)$'
+    order by name`;
+  const connectedTo = async (url: string) => (await query(url, connections)).map(({ name }) => name);
+  const all = ['jobs', 'lease', 'notifications', 'requests'].map((purpose) => `carrier-identity ${purpose}`);
+
+  it('migrates and uses the primary, behind a standby and a host that is down', async () => {
+    const { token } = await instance.login(adminEmail);
+    expect((await instance.post('/auth/check-token', { body: { token } })).status).toBe(200);
+    expect(await connectedTo(servers.primary)).toEqual(all);
+  });
+
+  it('leaves an old primary that still acknowledges commits, with all connections (F40)', async () => {
+    const { token } = await instance.login(adminEmail);
+    await servers.promote();
+    await until(async () => (await connectedTo(servers.standby)).length === all.length);
+    await until(async () => (await connectedTo(servers.primary)).length === 0);
+    expect((await instance.post('/auth/check-token', { body: { token } })).status).toBe(200);
+    const { session_id } = await instance.login(adminEmail);
+    const stored = `select 1 from sessions where session_id = '${session_id}'`;
+    expect([await query(servers.primary, stored), await query(servers.standby, stored)]).toEqual([
+      [],
+      [expect.anything()],
+    ]);
+  });
+
+  it('does not start on an old primary that still accepts writes (F40)', async () => {
+    const other = await start(servers.primary, servers.standby);
+    others.push(other);
+    await other.login(adminEmail);
+    expect(await connectedTo(servers.primary)).toEqual([]);
+  });
+
+  it('names each host that cannot be used, and no password', async () => {
+    const closed = [await closedUrl(servers.primary), await closedUrl(servers.primary)] as const;
+    const output = await start(...closed).then(
+      () => 'it started',
+      (error: Error) => error.message,
+    );
+    for (const url of closed) expect(output).toContain(`${new URL(url).host}: connect ECONNREFUSED`);
+    expect(output).not.toContain(new URL(servers.primary).password);
+  });
+});
+
+/** Returns a URL with a port on which nothing listens. */
+async function closedUrl(like: string): Promise<string> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const url = new URL(like);
+  url.port = String((server.address() as AddressInfo).port);
+  server.close();
+  return url.href;
+}
