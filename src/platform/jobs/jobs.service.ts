@@ -13,7 +13,6 @@ import {
   type Runner,
   run,
   type Task,
-  type TaskList,
   type WorkerEvents,
   Logger as WorkerLogger,
   type WorkerPool,
@@ -156,9 +155,7 @@ export class JobsService implements OnApplicationBootstrap, OnModuleDestroy, OnA
     this.runner = await run({
       events,
       pgPool: this.pool,
-      taskList: Object.fromEntries(
-        [...this.handlers].map(([name, handler]) => [name, this.timed(name, handler)]),
-      ),
+      taskList: Object.fromEntries([...this.handlers].map(([name, handler]) => [name, this.timed(name, handler)])),
       parsedCronItems: parseCronItems(this.recurring),
       concurrency,
       pollInterval: 2_000,
