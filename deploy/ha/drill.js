@@ -69,6 +69,7 @@ async function drill(name, world) {
   const missed = missedGoals(result, fault);
   const others = result.unexpected.slice(0, 3).map((one) => JSON.stringify({ ...one, at: one.at - faultAt }));
   if (others.length > 0) tell(`  ${result.unexpected.length} unexpected responses: ${others.join(' ')}`);
+  tell(table([result]).split('\n').at(-1));
   for (const goal of missed) tell(`  MISSED: ${goal}`);
   return { ...result, missed };
 }

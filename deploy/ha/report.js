@@ -6,7 +6,7 @@ const { LEASE_SECONDS } = require('./instances');
 const CHECKS_ADD = 2;
 const WRITES_ADD = 3;
 /** Time for mails, the feed and the bulk change after the load has stopped. */
-const SETTLE_MS = 120_000;
+const SETTLE_MS = { synchronous: 90_000, asynchronous: 20_000 };
 /** Time until another instance continues the jobs of one that was killed, and the job itself. */
 const JOBS_WITHIN_SECONDS = 65;
 
@@ -23,9 +23,8 @@ function longestGap(times, from, to) {
   return Math.max(...moments.slice(1).map((time, index) => time - moments[index])) / 1_000;
 }
 
-/** Waits until a function returns an empty list, and returns its last result. */
-async function untilNone(missing) {
-  const end = Date.now() + SETTLE_MS;
+/** Waits until a time or until a function returns an empty list, and returns its last result. */
+async function untilNone(end, missing) {
   for (;;) {
     const left = await missing();
     if (left.length === 0 || Date.now() > end) return left;
@@ -52,7 +51,7 @@ async function lostWrites(cluster, load) {
 }
 
 /** Returns how the bulk change ended. */
-async function bulkResult(cluster, load, expected) {
+async function bulkResult(cluster, load, expected, end) {
   const query = `
     select
       (select status from operations where operation_id = $1) as status,
@@ -60,18 +59,19 @@ async function bulkResult(cluster, load, expected) {
       (select count(*)::integer from users where carrier_id = 'bulk' and attributes ->> 'drill' = $2) as users,
       (select count(*)::integer from events where operation_id = $1 and event_type = 'user.changed') as events`;
   const read = async () => (await cluster.rows(query, [load.operation, load.name]))[0];
-  await untilNone(async () => (['done', 'failed', 'cancelled'].includes((await read()).status) ? [] : [1]));
+  await untilNone(end, async () => (['done', 'failed', 'cancelled'].includes((await read()).status) ? [] : [1]));
   const { status, seconds, users, events } = await read();
   return { isOnce: status === 'done' && users === expected && events === expected, status, seconds, users, events };
 }
 
 /** Collects the figures of a fault, after the load has stopped. */
 async function collect({ cluster, instances, sinks, feed, load, probe, faultAt, endedAt, fault, name }) {
-  const bulk = await bulkResult(cluster, load, instances.bulkUsers);
+  const end = Date.now() + SETTLE_MS[fault.isAsynchronous ? 'asynchronous' : 'synchronous'];
+  const bulk = await bulkResult(cluster, load, instances.bulkUsers, end);
   const { mails } = sinks.mails;
-  const unmailed = await untilNone(async () => load.created.filter(({ email }) => !mails.has(email)));
+  const unmailed = await untilNone(end, async () => load.created.filter(({ email }) => !mails.has(email)));
   const changes = await cluster.rows(CHANGES, [new Date(load.startedAt)]);
-  const missedBy = (received, ids) => untilNone(async () => ids.filter((id) => !received.has(id)));
+  const missedBy = (received, ids) => untilNone(end, async () => ids.filter((id) => !received.has(id)));
   const ids = changes.map(({ event_id }) => event_id);
   const hooked = changes.filter(({ has_webhook }) => has_webhook).map(({ event_id }) => event_id);
   const times = (received, wanted) => wanted.reduce((sum, id) => sum + Math.max(0, (received.get(id) ?? 0) - 1), 0);
