@@ -16,7 +16,7 @@ async function openConsole(url) {
   await page.getByLabel('User name or e-mail address').fill('administrator');
   await page.getByLabel('Password', { exact: true }).fill(PASSWORD);
   await page.getByRole('button', { name: 'Log in', exact: true }).click();
-  await page.getByRole('link', { name: 'drill1', exact: true }).waitFor();
+  await page.getByRole('row').nth(1).waitFor();
   return page;
 }
 

@@ -164,7 +164,7 @@ class Load {
     const watchAt = async (index) => {
       while (!this.#isStopped) {
         const answer = await this.instances.send(index, 'POST', '/auth/check-token', { body: { token } });
-        if (answer.status === 200) this.stale.push({ what, index, ms: answer.at - endedAt });
+        if (answer.status === 200 && answer.at > endedAt) this.stale.push({ what, index, ms: answer.at - endedAt });
         else if (answer.status !== 401) this.#record('watch', answer);
         await delay(Date.now() - endedAt < OFTEN.forMs ? OFTEN.everyMs : RARELY_MS);
       }
