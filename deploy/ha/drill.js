@@ -54,13 +54,13 @@ async function drill(name, world) {
   const faultAt = Date.now();
   let isOver = false;
   const seen = page && watchConsole(page, path.join(options.console, name), () => isOver);
-  await fault.run({ cluster, instances, seconds: secondsOf });
+  await fault.run({ ...world, seconds: secondsOf });
   await cluster.healthy();
   isOver = true;
   await delay(10_000);
   const endedAt = Date.now();
   await load.stop();
-  if (page) tell(`  ${await seen}`);
+  if (page) tell(`  ${await seen.catch(String)}`);
   const result = await collect({ ...world, load, probe, faultAt, endedAt, fault, name });
   probe.stop();
   await cluster.rows(`update users set status = 'active' where carrier_id = 'drill' and status = 'disabled'`);

@@ -29,9 +29,12 @@ async function killPrimary({ cluster }) {
   cluster.revive(old);
 }
 
-/** An instance is lost. It stays away until the other one has had time to take over its jobs. */
-async function killInstance({ instances, seconds }) {
+/** An instance is lost while it sends mails, and stays away until the other one has its jobs. */
+async function killInstance({ instances, sinks, seconds }) {
+  sinks.mails.setDelay(4_000);
+  await delay(3_000);
   await instances.kill(1);
+  sinks.mails.setDelay();
   await delay(seconds(70) * 1_000);
   await instances.restart(1);
 }

@@ -80,7 +80,8 @@ class Load {
   #record(kind, answer, isSuccess = answer.status >= 200 && answer.status < 300) {
     const { status, code, retryAfter, end } = answer;
     if (isSuccess) (this.successes[kind] ??= []).push(end);
-    else if (status === 0) this.unanswered++;
+    // A load balancer sends no requests to an instance that is gone.
+    else if (status === 0) this.unanswered += code === 'ECONNREFUSED' ? 0 : 1;
     else if (status === 503 && retryAfter !== undefined) this.unavailable++;
     else this.unexpected.push({ kind, status, code, at: end });
     return answer;

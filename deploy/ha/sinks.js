@@ -2,16 +2,20 @@
 const http = require('node:http');
 const { SMTPServer } = require('smtp-server');
 
-/** Time that the mail server takes, so that jobs are always running when a fault begins. */
+/** Time that the mail server takes, so that jobs are running when a fault begins. */
 const MAIL_MS = 500;
 
-/** Starts a mail server. `mails` has the arrival times of the mails to each address. */
+/**
+ * Starts a mail server.
+ * @returns `mails` has the arrival times of the mails to each address; `setDelay` makes it slower
+ */
 async function startMailServer() {
   const mails = new Map();
+  let delayMs = MAIL_MS;
   const server = new SMTPServer({
     authOptional: true,
     disabledCommands: ['STARTTLS', 'AUTH'],
-    onMailFrom: (_address, _session, done) => void setTimeout(done, MAIL_MS),
+    onMailFrom: (_address, _session, done) => void setTimeout(done, delayMs),
     onData: (stream, session, done) => {
       stream.resume().once('end', () => {
         for (const { address } of session.envelope.rcptTo)
@@ -22,7 +26,10 @@ async function startMailServer() {
   });
   server.on('error', () => undefined);
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return { mails, url: `smtp://127.0.0.1:${server.server.address().port}` };
+  const setDelay = (ms = MAIL_MS) => {
+    delayMs = ms;
+  };
+  return { mails, setDelay, url: `smtp://127.0.0.1:${server.server.address().port}` };
 }
 
 /** Starts the target of a webhook. `received` counts the requests of each `webhook-id`. */
