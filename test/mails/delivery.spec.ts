@@ -340,12 +340,13 @@ describe('the delivery of mails', () => {
 
     it('releases an abandoned mail, but not the mails that the same process is sending (F41)', async () => {
       const [abandoned, sent] = [await invite(), await invite()];
-      await setJob(sent.user_id, `locked_at = now(), locked_by = 'a pool'`);
-      await setJob(
-        abandoned.user_id,
-        `run_at = ${anHour}, locked_at = now() - interval '6 minutes', locked_by = 'a pool'`,
-      );
-      await service.inside<JobsRepository>('JobsRepository').releaseAbandoned(300);
+      for (const { user_id } of [abandoned, sent])
+        await setJob(user_id, `run_at = ${anHour}, locked_at = now() - interval '60 seconds', locked_by = 'a pool'`);
+      const ids = `select id::text from graphile_worker._private_jobs where payload ->> 'user_id' = $1`;
+      const [{ id }] = (await service.rows(ids, [sent.user_id])) as [{ id: string }];
+      const jobs = service.inside<JobsRepository>('JobsRepository');
+      await jobs.renew([id], 'a pool');
+      await jobs.releaseAbandoned(40);
       const locked = `
         select payload ->> 'user_id' as user_id
         from graphile_worker._private_jobs

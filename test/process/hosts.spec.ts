@@ -4,6 +4,7 @@ import { query } from '../support/embedded-postgres-sandbox';
 import { ReplicatedPostgres } from '../support/replicated-postgres';
 import { adminEmail, appSecret, password } from '../support/service';
 import { ServiceProcess } from '../support/service-process';
+import { TcpProxy } from '../support/tcp-proxy';
 import { until } from '../support/until';
 
 /** The tests run in order: the standby of the first test is the primary of the others. */
@@ -63,6 +64,13 @@ describe('a service with several hosts in DATABASE_URL', () => {
     others.push(other);
     await other.login(adminEmail);
     expect(await connectedTo(servers.primary)).toEqual([]);
+  });
+
+  it('starts although a host accepts connections and never responds (F7)', async () => {
+    const proxy = await TcpProxy.start(servers.standby);
+    proxy.freeze();
+    others.push(await start(proxy.url, servers.standby));
+    await proxy.cut();
   });
 
   it('names each host that cannot be used, and no password', async () => {

@@ -8,5 +8,6 @@ export const jobs = sqlExamples(JobsRepository, {
   runNow: [['00000000-0000-8000-8000-0000000000ff']],
   isRunBy: [['worker-1', '1']],
   countByState: [[]],
+  renew: [[['1'], 'pool-1']],
   releaseAbandoned: [[600]],
 });

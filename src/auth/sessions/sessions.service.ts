@@ -25,7 +25,7 @@ import { type RotatedSession, SessionsRepository } from './sessions.repository';
 const batchMax = 5_000;
 /** Days for which ended sessions are kept. Their events are kept as long as other events. */
 const keptDays = 90;
-/** Half a million sessions take a minute, so the job ends before it is considered abandoned. */
+/** Half a million sessions take a minute, so the job ends before it is considered hung. */
 const oldBatchesMax = 100;
 
 /** How and when a user authenticated. */

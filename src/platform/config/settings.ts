@@ -87,7 +87,8 @@ export const settings = z.object({
     ),
   DATABASE_URL: postgresUrl.describe(
     'PostgreSQL 15 or newer, also behind PgBouncer in transaction mode; `sslmode` and `sslrootcert` set up TLS ' +
-      '(docs/operations.md); unset: an embedded server with its data in `DATA_DIR`',
+      '(docs/operations.md); several hosts as in `postgres://h1,h2:5433/db?target_session_attrs=read-write`: the ' +
+      'service uses the primary; unset: an embedded server with its data in `DATA_DIR`',
   ),
   DATABASE_DIRECT_URL: postgresUrl.describe(
     'URL of the same database that bypasses the pooler, for migrations, jobs and notifications; ' +

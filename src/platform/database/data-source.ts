@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import pg, { Pool, type PoolClient } from 'pg';
 import type { DataSourceOptions } from 'typeorm';
 import { markDriverFault } from '../../http/errors/database-error';
-import { DatabaseClient } from './database-client';
+import { closeDead, DatabaseClient } from './database-client';
 
 /** Settings of a data source. */
 export interface ConnectionSettings {
@@ -33,7 +33,7 @@ export const requestTimeouts = {
  */
 export const migrationSettings = {
   application_name: 'carrier-identity migrations',
-  options: '-c statement_timeout=0 -c idle_in_transaction_session_timeout=0 -c lock_timeout=2s',
+  options: `-c statement_timeout=0 -c idle_in_transaction_session_timeout=0 -c lock_timeout=2s ${closeDead}`,
 };
 
 /**
@@ -53,7 +53,7 @@ const planner = '-c random_page_cost=1.1 -c max_parallel_workers_per_gather=0 -c
 const silenceMs = 16_000;
 
 const limits = {
-  requests: { options: `${planner} ${zone}`, ...requestTimeouts },
+  requests: { options: `${planner} ${zone} ${closeDead}`, ...requestTimeouts },
   pooled: {},
   migrations: { stream: undefined, ...migrationSettings },
 };

@@ -4,8 +4,17 @@ import { findPrimary, forgetPrimary, type Primary, primaryOf } from './primary';
 
 /** Time to connect, after the primary was found. */
 const connectMs = 5_000;
-/** Idle time after which the kernel tests a connection: every second, and 10 times at most. */
+/** Idle time after which the kernel tests a connection. Node lets it give up 10 s later. */
 const keepAliveMs = 10_000;
+/** Time to close a connection. A server that is gone never answers. */
+const endMs = 5_000;
+
+/**
+ * Makes PostgreSQL close the connections of a host that is gone within a minute, with their locks.
+ * The default of Linux is two hours. A pooler rejects these parameters.
+ */
+export const closeDead =
+  '-c tcp_keepalives_idle=30 -c tcp_keepalives_interval=10 -c tcp_keepalives_count=3 -c tcp_user_timeout=30s';
 
 let generation = 0;
 
@@ -57,6 +66,14 @@ export class DatabaseClient extends Client {
     // In a new turn, so that an error of the callback is no rejection of the promise.
     const report = (error: Error | null) => void process.nextTick(onConnected, error);
     work.then(() => report(null), report);
+  }
+
+  override end(): Promise<void>;
+  override end(onEnded: (error: Error) => void): void;
+  override end(onEnded?: (error: Error) => void): Promise<void> | void {
+    const timer = setTimeout(() => this.connection.stream.destroy(), endMs).unref();
+    this.once('end', () => clearTimeout(timer));
+    return onEnded === undefined ? super.end() : super.end(onEnded);
   }
 
   /** Makes the next connection look for the primary. */

@@ -3,7 +3,7 @@ import type { Client } from 'pg';
 import { monotonicMs } from '../clock';
 import { advisoryLocks } from '../advisory-locks';
 import { StartFault } from '../start-fault';
-import { DatabaseClient } from './database-client';
+import { closeDead, DatabaseClient } from './database-client';
 
 /** Receives log lines about the preparation of the database. */
 export interface StartLog {
@@ -31,6 +31,8 @@ export async function withMigrationLock<Result>(
   const client = new DatabaseClient({
     connectionString: url,
     application_name: 'carrier-identity migrations',
+    options: closeDead,
+    query_timeout: 15_000,
   });
   await client.connect();
   try {

@@ -9,7 +9,7 @@ import { CONFIG, type Config } from '../config/config';
 import { MetricsService } from '../metrics/metrics.service';
 import { CommitLease } from './commit-lease';
 import { Database } from './database';
-import { DatabaseClient, replaceConnections } from './database-client';
+import { closeDead, DatabaseClient, replaceConnections } from './database-client';
 import { listenerAge } from './database.metrics';
 
 /** Channels on which triggers announce changes (migration AddNotifications and later ones). */
@@ -170,6 +170,7 @@ export class Notifications implements OnApplicationBootstrap, OnModuleDestroy {
       connectionString: this.config.DATABASE_DIRECT_URL,
       application_name: `carrier-identity ${purpose}`,
       query_timeout: probeTimeoutMs,
+      options: closeDead,
     });
     client.on('error', (error) => this.lose(client, error));
     return client.on('end', () => this.lose(client, new Error('the connection was closed')));

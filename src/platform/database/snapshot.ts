@@ -110,6 +110,7 @@ export class Snapshot {
       set local statement_timeout = 0;
       set local jit = off;
       set local lock_timeout = '5s';
+      set local tcp_user_timeout = '30s';
       set local idle_in_transaction_session_timeout = '40s'`);
     const { rows } = await this.client.query<{ pid: number }>('select pg_backend_pid() as pid');
     this.pid = rows[0]?.pid ?? 0;

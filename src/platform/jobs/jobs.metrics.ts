@@ -10,10 +10,13 @@ export const jobsQueued = new Gauge({
   aggregator: 'max',
 });
 
-/** Age of the oldest job of a task and state, counted from the time at which it was due. */
+/**
+ * Age of the oldest job of a task and state, counted from the time at which it was due, or at which
+ * its lock was renewed.
+ */
 export const jobAge = new Gauge({
   name: 'carrier_identity_job_age_seconds',
-  help: 'Seconds since the oldest job was due, or since it began to run, by task and state',
+  help: 'Seconds since the oldest job was due, or since the lock of a running job was renewed, by task and state',
   labelNames,
   aggregator: 'max',
 });

@@ -18,7 +18,7 @@ export interface JobCount {
   /** `waiting`, `running`, `retrying` or `failed` */
   state: string;
   count: number;
-  /** time since the oldest job was due, or since it began to run */
+  /** time since the oldest job was due, or since the lock of a running job was renewed */
   age_seconds: number;
 }
 
@@ -105,6 +105,21 @@ export class JobsRepository {
       from graphile_worker._private_jobs job
       join graphile_worker._private_tasks task on task.id = job.task_id
       group by 1, 2`);
+  }
+
+  /** Renews the locks that a worker pool has on jobs and on their queues. */
+  async renew(ids: string[], pool_id: string): Promise<void> {
+    await this.database.runPrepared(sql`
+      with jobs as (
+        update graphile_worker._private_jobs
+        set locked_at = now()
+        where id = any(${ids}::bigint[]) and locked_by = ${pool_id}::text
+        returning job_queue_id
+      )
+      update graphile_worker._private_job_queues queues
+      set locked_at = now()
+      from jobs
+      where queues.id = jobs.job_queue_id and queues.locked_by = ${pool_id}::text`);
   }
 
   /** Unlocks the jobs and queues that have been locked for longer than a number of seconds. */

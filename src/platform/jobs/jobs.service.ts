@@ -17,28 +17,35 @@ import {
   Logger as WorkerLogger,
   type WorkerPool,
 } from 'graphile-worker';
+import { monotonicMs } from '../clock';
 import { runsJobs } from '../instance';
 import { LoggedError } from '../log/log';
 import { CONFIG, type Config } from '../config/config';
 import { monitored, requestTimeouts } from '../database/data-source';
-import type { DatabaseClient } from '../database/database-client';
+import { closeDead, type DatabaseClient } from '../database/database-client';
 import { showPool } from '../database/database.metrics';
 import { MetricsService } from '../metrics/metrics.service';
 import { JobsPool } from './jobs-pool';
 import { jobAge, jobsQueued } from './jobs.metrics';
 import { type Job, JobsRepository } from './jobs.repository';
+import { Streak } from './streak';
 
 /**
  * Runs one job. If it throws, the job is retried with exponential back-off. A job that takes more
- * than five minutes is considered abandoned and runs again.
+ * than five minutes is considered hung and runs again.
  */
 export type JobHandler = (payload: Record<string, unknown>) => Promise<void>;
 
 /** Time for running jobs to end when the service stops. Unfinished jobs return to the queue. */
 const stopTimeoutMs = 4_000;
-/** A job that is locked for longer is considered abandoned by a killed process. */
-const abandonedAfterSeconds = 300;
-const releaseEveryMs = 60_000;
+/** A process renews the locks of its jobs at this interval. */
+const renewEveryMs = 10_000;
+/** A job whose lock is older is considered abandoned by a killed process. */
+const abandonedAfterSeconds = 40;
+/** Time after an outage in which other processes can renew their locks before any is released. */
+const steadyMs = 2.5 * renewEveryMs;
+/** A job that runs for longer is considered hung: its lock is no longer renewed. */
+const hungMs = 300_000;
 const probeEveryMs = 5_000;
 /** Number of jobs that run at the same time in one process. */
 const concurrency = 3;
@@ -54,13 +61,16 @@ export class JobsService implements OnApplicationBootstrap, OnModuleDestroy, OnA
   private readonly logger = new Logger(JobsService.name);
   private readonly handlers = new Map<string, JobHandler>();
   private readonly recurring: CronItem[] = [];
+  /** start of the jobs that this process runs, by id */
+  private readonly running = new Map<string, number>();
+  private readonly renewals = new Streak(1.5 * renewEveryMs);
   /** moving average of the duration of jobs, by name */
   private readonly durationsMs = new Map<string, number>();
   private pool: JobsPool | null = null;
   private runner: Runner | null = null;
   private workers: WorkerPool | null = null;
   private stopped: Promise<void> | null = null;
-  private release: NodeJS.Timeout | undefined;
+  private renewal: NodeJS.Timeout | undefined;
 
   constructor(
     @Inject(CONFIG) private readonly config: Config,
@@ -142,6 +152,7 @@ export class JobsService implements OnApplicationBootstrap, OnModuleDestroy, OnA
       connectionString: this.config.DATABASE_DIRECT_URL,
       max: 4,
       application_name: 'carrier-identity jobs',
+      options: closeDead,
       ...monitored(),
       ...requestTimeouts,
     });
@@ -162,13 +173,14 @@ export class JobsService implements OnApplicationBootstrap, OnModuleDestroy, OnA
       noHandleSignals: true,
       logger: this.workerLogger(),
     });
-    this.release = setInterval(() => void this.releaseAbandoned(), releaseEveryMs).unref();
+    void this.renewLocks();
+    this.renewal = setInterval(() => void this.renewLocks(), renewEveryMs).unref();
     this.runner.promise.catch((error: unknown) => this.logger.error(`jobs: stopped: ${String(error)}`));
   }
 
   /** Stops taking jobs while running requests finish. */
   onModuleDestroy(): void {
-    clearInterval(this.release);
+    clearInterval(this.renewal);
     this.stopped = this.stopWorkers();
   }
 
@@ -183,18 +195,26 @@ export class JobsService implements OnApplicationBootstrap, OnModuleDestroy, OnA
       // During a failover, connections of jobs and of requests can lead to two servers. On an old
       // primary, the job would not find the user that it is about, and would end without effect.
       if (!(await this.jobs.isRunBy(String(job.locked_by), job.id))) throw new Error('the job is on another server');
-      const start = performance.now();
+      const start = monotonicMs();
+      this.running.set(job.id, start);
       await handler(payload as Record<string, unknown>).finally(() => {
-        const took = performance.now() - start;
+        this.running.delete(job.id);
+        const took = monotonicMs() - start;
         this.durationsMs.set(name, 0.9 * (this.durationsMs.get(name) ?? took) + 0.1 * took);
       });
     };
   }
 
-  private async releaseAbandoned(): Promise<void> {
-    await this.jobs
-      .releaseAbandoned(abandonedAfterSeconds)
-      .catch((error: unknown) => this.logger.warn(`jobs: ${String(error)}`));
+  /** Renews the locks of running jobs, and releases those of killed processes. */
+  private async renewLocks(): Promise<void> {
+    const now = monotonicMs();
+    const ids = [...this.running].filter(([, start]) => now - start < hungMs).map(([id]) => id);
+    try {
+      await this.jobs.renew(ids, this.workers?.id ?? '');
+      if (this.renewals.extend(now) > steadyMs) await this.jobs.releaseAbandoned(abandonedAfterSeconds);
+    } catch (error) {
+      this.logger.warn(`jobs: ${String(error)}`);
+    }
   }
 
   /** Stops the workers. A hanging job neither delays the shutdown nor stays locked afterwards. */

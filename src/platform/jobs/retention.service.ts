@@ -2,7 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import { monotonicMs } from '../clock';
 import { retentionRemoved } from './retention.metrics';
 
-/** Time after which a run ends, below the five minutes after which a job counts as abandoned. */
+/** Time after which a run ends, below the five minutes after which a job counts as hung. */
 const runMaxMs = 60_000;
 
 /** Kinds of rows that are removed after some time. */

@@ -43,7 +43,7 @@ type Step = 'worked' | 'ended' | 'passed';
 
 /**
  * Time after which a job yields to other jobs and is enqueued again; far below the five minutes
- * after which a job is considered abandoned.
+ * after which a job is considered hung.
  */
 const sliceMs = 20_000;
 const sweepMs = 5_000;
