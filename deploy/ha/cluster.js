@@ -7,7 +7,7 @@ const { setTimeout: delay } = require('node:timers/promises');
 const { Client } = require('pg');
 const { freePort } = require('../../bench/processes');
 const { signal, treeOf } = require('./processes');
-const { programs, serverAccount } = require('./programs');
+const { needsEtcd2, programs, serverAccount } = require('./programs');
 
 const NODES = ['pg1', 'pg2', 'pg3'];
 const ROLE = 'carrier_identity';
@@ -42,7 +42,7 @@ function patroniConfig({ directory, node, ports, etcd, password }) {
     scope: 'drill',
     name: node,
     restapi: { listen: rest, connect_address: rest },
-    etcd3: { host: `127.0.0.1:${etcd}` },
+    [needsEtcd2() ? 'etcd' : 'etcd3']: { host: `127.0.0.1:${etcd}` },
     bootstrap: {
       dcs: {
         ttl: TTL_SECONDS,
@@ -137,6 +137,7 @@ class Cluster {
     for (const node of NODES) ports[node] = { postgres: await freePort(), rest: await freePort() };
     const [client, peer] = [`http://127.0.0.1:${ports.etcd}`, `http://127.0.0.1:${ports.peer}`];
     const etcd = [programs.etcd, '--data-dir', path.join(directory, 'etcd'), '--log-level', 'warn'];
+    if (needsEtcd2()) etcd.push('--enable-v2');
     const clients = ['--listen-client-urls', client, '--advertise-client-urls', client];
     const peers = ['--listen-peer-urls', peer, '--initial-advertise-peer-urls', peer];
     const patient = ['--heartbeat-interval', '500', '--election-timeout', '5000'];

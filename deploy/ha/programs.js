@@ -37,6 +37,19 @@ function missingPrograms(variant) {
   return ['etcd', 'patroni', 'postgres', ...balancers].filter((name) => programs[name] === undefined);
 }
 
+/**
+ * Returns whether Patroni has to use version 2 of the API of etcd. Before 3.0.3, a primary that
+ * wakes up overwrites the lock of its successor with version 3.
+ * @see https://github.com/patroni/patroni/pull/2689
+ */
+function needsEtcd2() {
+  const [, ...numbers] = /(\d+)\.(\d+)\.(\d+)/.exec(
+    execFileSync(programs.patroni, ['--version'], { encoding: 'utf8' }),
+  );
+  const [major, minor, patch] = numbers.map(Number);
+  return major < 3 || (major === 3 && minor === 0 && patch < 3);
+}
+
 /** Returns the account of servers that refuse to run as root. */
 function serverAccount() {
   if (process.getuid() !== 0) return {};
@@ -44,4 +57,4 @@ function serverAccount() {
   return { uid: id('-u'), gid: id('-g') };
 }
 
-module.exports = { missingPrograms, programs, serverAccount };
+module.exports = { missingPrograms, needsEtcd2, programs, serverAccount };
