@@ -34,7 +34,8 @@ const horizonSql = 'select pg_snapshot_xmin(pg_current_snapshot())::text as tx, 
 /** Differs between a primary and its promoted standby. */
 const serverSql = 'select pg_postmaster_start_time()::text as id';
 const reconnectMs = 100;
-const reconnectMaxMs = 2_000;
+/** A part of each outage: checks continue when the connections are back. */
+const reconnectMaxMs = 1_000;
 
 /**
  * Receives changes of all instances over a dedicated connection (LISTEN/NOTIFY), for cache
