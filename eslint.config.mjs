@@ -5,6 +5,13 @@ import reactHooks from 'eslint-plugin-react-hooks';
 import tseslint from 'typescript-eslint';
 import { docstrings } from './scripts/eslint-docstrings.mjs';
 
+/** Files that open connections which must not follow the primary. */
+const MAY_CONNECT = [
+  'src/platform/database/database-client.ts',
+  'src/platform/database/primary.ts',
+  'src/platform/embedded-postgres/**',
+];
+
 /** Files that create secrets, cursors, ETags or confirm tokens. */
 const MAY_USE_CRYPTO = [
   'src/platform/random.ts',
@@ -56,6 +63,7 @@ const house = {
     'typeorm-imports': restrictedImports,
     'nest-typeorm-imports': restrictedImports,
     'crypto-imports': restrictedImports,
+    'pg-imports': restrictedImports,
     'service-imports': restrictedImports,
     'sql-imports': restrictedImports,
     'environment-imports': restrictedImports,
@@ -186,6 +194,21 @@ const borders = [
       { paths: ['node:crypto', 'crypto'].map((name) => ({ name, message: 'Use src/platform/random.' })) },
     ],
     'no-restricted-globals': ['error', { name: 'crypto', message: 'Use src/platform/random.' }],
+  }),
+  only(['src/**/*.ts'], MAY_CONNECT, {
+    'house/pg-imports': [
+      'error',
+      {
+        paths: [
+          {
+            name: 'pg',
+            importNames: ['Client'],
+            allowTypeImports: true,
+            message: 'Use DatabaseClient: it finds the primary.',
+          },
+        ],
+      },
+    ],
   }),
   only(TYPESCRIPT, MAY_READ_THE_ENVIRONMENT, {
     'house/environment': [

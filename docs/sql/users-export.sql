@@ -3,6 +3,7 @@ begin isolation level repeatable read, read only;
 set local statement_timeout = 0;
 set local jit = off;
 set local lock_timeout = '5s';
+set local tcp_user_timeout = '30s';
 set local idle_in_transaction_session_timeout = '40s';
 select pg_backend_pid() as pid;
 select count(*)::integer as count
@@ -45,6 +46,7 @@ begin isolation level repeatable read, read only;
 set local statement_timeout = 0;
 set local jit = off;
 set local lock_timeout = '5s';
+set local tcp_user_timeout = '30s';
 set local idle_in_transaction_session_timeout = '40s';
 select pg_backend_pid() as pid;
 select count(*)::integer as count

@@ -23,7 +23,7 @@ describe('connections to the database', () => {
           current_setting('tcp_keepalives_count') as count,
           current_setting('tcp_user_timeout') as unacknowledged`);
       await client.end();
-      expect(rows).toEqual([{ idle: '30', count: '3', unacknowledged: '30s' }]);
+      expect(rows).toEqual([{ idle: '30', count: '3', unacknowledged: '30000' }]);
     },
   );
 

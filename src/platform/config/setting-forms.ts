@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
 import { z } from 'zod';
-import { hostFaults, hostUrls } from '../database/host-urls';
+import { hostFaults, hostUrls } from './host-urls';
 
 const sslModes = ['disable', 'no-verify', 'prefer', 'require', 'verify-ca', 'verify-full'];
 const sslFiles = ['sslrootcert', 'sslcert', 'sslkey'];

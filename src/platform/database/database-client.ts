@@ -1,6 +1,6 @@
 import { Client, type ClientConfig } from 'pg';
-import { hostUrls } from './host-urls';
-import { findPrimary, forgetPrimary, type Primary, primaryOf, rememberPrimary } from './primary';
+import { hostUrls } from '../config/host-urls';
+import { faultOf, findPrimary, forgetPrimary, type Primary, primaryOf, rememberPrimary } from './primary';
 
 /** Time to connect, after the primary was found. */
 const connectMs = 5_000;
@@ -21,11 +21,6 @@ let generation = 0;
 /** Makes pools close their connections before their next use: they may lead to an old primary. */
 export function replaceConnections(): void {
   generation++;
-}
-
-/** The private fields of a client that have no types. */
-interface Internals {
-  _ending: boolean;
 }
 
 /**
@@ -97,7 +92,7 @@ export class DatabaseClient extends Client {
   private async connectToPrimary(): Promise<this> {
     this.primary = primaryOf(this.url);
     const { host, port } = await this.primary;
-    if ((this as unknown as Internals)._ending) throw new Error('Connection terminated');
+    if ((this as unknown as { _ending: boolean })._ending) throw new Error('Connection terminated');
     Object.assign(this, { host, port });
     // PostgreSQL announces both when a connection opens, so this needs no query.
     this.connection.on('parameterStatus', ({ parameterName, parameterValue }: Record<string, string>) => {
@@ -108,7 +103,7 @@ export class DatabaseClient extends Client {
       await super.connect();
       if (!this.isReadOnly) return this;
       this.end().catch(() => undefined);
-      throw Object.assign(new Error(`${host}:${port}: is read-only`), { code: '25006' });
+      throw faultOf(`${host}:${port}`, 'is read-only', '25006');
     } catch (error) {
       this.forgetPrimary();
       throw error;

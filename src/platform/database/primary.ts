@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 import { within } from '../within';
-import { hostUrls } from './host-urls';
+import { hostUrls } from '../config/host-urls';
 
 /** The address of a server that accepts writes. */
 export interface Primary {
@@ -50,21 +50,21 @@ export function forgetPrimary(known: Promise<Primary> | undefined): void {
  * @throws the first fault, with the messages of all faults
  */
 export async function findPrimary(urls: string[]): Promise<Primary> {
-  const probes = urls.map((url) => within(probeMs, probe(url), () => Promise.reject(timeoutOf(url))));
+  const late = (url: string) => () => Promise.reject(faultOf(new URL(url).host, 'does not respond', 'ETIMEDOUT'));
+  const probes = urls.map((url) => within(probeMs, probe(url), late(url)));
   await Promise.any(probes).catch(() => undefined);
-  const faults: Error[] = [];
-  const answers = probes.map((each) => within<Primary | null>(graceMs, each, () => null));
-  const caught = answers.map((each) =>
-    each.catch((fault: Error) => {
-      faults.push(fault);
-      return null;
-    }),
-  );
-  const primaries = (await Promise.all(caught)).filter((server) => server !== null);
+  const answers = await Promise.allSettled(probes.map((each) => within<Primary | null>(graceMs, each, () => null)));
+  const primaries = answers.flatMap((answer) => (answer.status === 'fulfilled' ? (answer.value ?? []) : []));
   const [newest] = primaries.sort((one, other) => other.timeline - one.timeline);
   if (newest !== undefined) return newest;
+  const faults = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason as Error] : []));
   const { code } = faults[0] as NodeJS.ErrnoException;
   throw Object.assign(new Error(faults.map(({ message }) => message).join('; ')), { code });
+}
+
+/** Returns the error of a host that cannot be used. */
+export function faultOf(host: string, what: string, code: string | undefined): Error {
+  return Object.assign(new Error(`${host}: ${what}`), { code });
 }
 
 async function probe(url: string): Promise<Primary> {
@@ -80,18 +80,13 @@ async function probe(url: string): Promise<Primary> {
     await client.connect();
     const { rows } = await client.query<{ timeline: string | null }>(timelineSql);
     const timeline = rows[0]?.timeline;
-    if (typeof timeline !== 'string') throw Object.assign(new Error('is read-only'), { code: '25006' });
-    return { host, port, timeline: Number.parseInt(timeline, 16) };
+    if (typeof timeline === 'string') return { host, port, timeline: Number.parseInt(timeline, 16) };
   } catch (error) {
     // A host with several addresses has one error for each.
-    const fault = error instanceof AggregateError ? (error.errors[0] as Error) : (error as Error);
-    fault.message = `${host}:${port}: ${fault.message}`;
-    throw fault;
+    const { message, code } = (error instanceof AggregateError ? error.errors[0] : error) as NodeJS.ErrnoException;
+    throw faultOf(`${host}:${port}`, message, code);
   } finally {
     client.end().catch(() => undefined);
   }
-}
-
-function timeoutOf(url: string): Error {
-  return Object.assign(new Error(`${new URL(url).host}: does not respond`), { code: 'ETIMEDOUT' });
+  throw faultOf(`${host}:${port}`, 'is read-only', '25006');
 }
