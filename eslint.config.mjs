@@ -47,7 +47,7 @@ const MAY_EXPORT_DEFAULT = ['ormconfig.ts', 'test/support/global-{setup,teardown
 const TYPESCRIPT = ['{client,examples,src,test,migrations,bench,scripts}/**/*.ts', 'examples/**/*.mts', 'ormconfig.ts'];
 /** The console, which runs in a browser. */
 const WEB = ['web/src/**/*.{ts,tsx}'];
-const SCRIPTS = ['*.{js,mjs}', '{client,deploy,scripts,bench,test}/**/*.{js,mjs}', 'src/**/*.worker.js'];
+const SCRIPTS = ['*.{js,mjs}', '{bench,client,deploy,scripts,test}/**/*.{js,mjs}', 'src/**/*.worker.js'];
 /** Scripts of pages, which run in a browser. */
 const BROWSER_SCRIPTS = ['src/**/templates/*.js'];
 const TESTS = ['test/**/*.ts', '{src,web/src}/**/*.spec.ts'];
@@ -284,6 +284,7 @@ const tests = [
 
 const nodeGlobals = Object.fromEntries(
   [
+    'AbortSignal',
     '__dirname',
     '__filename',
     'Buffer',

@@ -6,6 +6,7 @@ export const jobs = sqlExamples(JobsRepository, {
   remove: [[['example']]],
   removeOf: [[[user_id]]],
   runNow: [['00000000-0000-8000-8000-0000000000ff']],
+  isRunBy: [['worker-1', '1']],
   countByState: [[]],
   renew: [[['1'], 'pool-1']],
   releaseAbandoned: [[600]],

@@ -14,7 +14,8 @@ declare module 'fastify' {
 
 /**
  * Converts every thrown error to an `application/problem+json` response.
- * Logs server errors with the request id, except rejections during overload.
+ * Logs server errors with the request id, except errors that the service raises on purpose, for
+ * example without a database: the access log has a line with their code for each request.
  */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
@@ -35,8 +36,7 @@ export class ProblemFilter implements ExceptionFilter {
     const error = await this.limited(toAppError(thrown), request);
     const ids = { reqId: request.id, trace_id: request.span?.trace_id ?? traceIdOf(request.headers) };
     request.errorCode = error.code;
-    if (errorKind(error.code).status >= 500 && error.code !== 'service.overloaded')
-      request.log.error({ ...ids, err: thrown }, error.code);
+    if (errorKind(error.code).status >= 500 && error !== thrown) request.log.error({ ...ids, err: thrown }, error.code);
     // The access log has no line for a request that the client aborted.
     if (request.raw.destroyed && !request.raw.complete)
       request.log.debug({ ...ids, code: error.code }, 'request aborted by the client');

@@ -125,7 +125,8 @@ class MarkingPool extends Pool {
  * drops packets, does not reset the connection: queries would wait for about 15 minutes.
  */
 function createSocket(): Socket {
-  const socket = new Socket();
+  // A client that finds no primary never opens its socket, and `pg` listens only from then on.
+  const socket = new Socket().on('error', () => undefined);
   return socket.setTimeout(silenceMs, () =>
     socket.destroy(Object.assign(new Error('the database does not respond'), { code: 'ETIMEDOUT' })),
   );

@@ -1,6 +1,6 @@
 import { Client, type ClientConfig } from 'pg';
 import { hostUrls } from '../config/host-urls';
-import { faultOf, findPrimary, forgetPrimary, type Primary, primaryOf } from './primary';
+import { faultOf, findPrimary, forgetPrimary, type Primary, primaryOf, rememberPrimary } from './primary';
 
 /** Time to connect, after the primary was found. */
 const connectMs = 5_000;
@@ -98,9 +98,10 @@ export class DatabaseClient extends Client {
   async assertPrimary(): Promise<void> {
     if (this.primary === undefined) return;
     const known = await this.primary;
-    const { host, port, timeline } = await findPrimary(hostUrls(this.url)).catch(() => known);
-    if (timeline <= known.timeline) return;
-    throw new Error(`${host}:${port} is the primary now`);
+    const newest = await findPrimary(hostUrls(this.url)).catch(() => known);
+    if (newest.timeline <= known.timeline) return;
+    rememberPrimary(this.url, newest);
+    throw new Error(`${newest.host}:${newest.port} is the primary now`);
   }
 
   private async connectToPrimary(): Promise<this> {

@@ -1,5 +1,6 @@
 import type { QueryConfig } from 'pg';
 import { rawSql } from '../../http/lists/sql';
+import { monitored } from './data-source';
 import { Database } from './database';
 
 /** Returns a database, and the names of the statements that it sends. */
@@ -27,4 +28,12 @@ describe('named statements', () => {
     await pooled.database.runPrepared(rawSql('select 1'));
     expect([...own.names, ...pooled.names]).toEqual([undefined, undefined]);
   });
+});
+
+it('survives a connection that fails before it is opened, because no host accepts writes (F41)', async () => {
+  const socket = monitored().stream();
+  const closed = new Promise((resolve) => socket.once('close', resolve));
+  socket.destroy(new Error('the database does not respond'));
+  await closed;
+  expect(socket.destroyed).toBe(true);
 });

@@ -39,7 +39,8 @@ const positionSql = `${horizonSql},
 /** Differs between a primary and its promoted standby. */
 const serverSql = 'select pg_postmaster_start_time()::text as id';
 const reconnectMs = 100;
-const reconnectMaxMs = 2_000;
+/** A part of each outage: checks continue when the connections are back. */
+const reconnectMaxMs = 1_000;
 
 /**
  * Receives changes of all instances over a dedicated connection (LISTEN/NOTIFY), for cache

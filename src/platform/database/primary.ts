@@ -35,6 +35,11 @@ export function primaryOf(url: string): Promise<Primary> {
   return search;
 }
 
+/** Remembers a newer primary. Another search can find the old one, if that responds first. */
+export function rememberPrimary(url: string, primary: Primary): void {
+  found.set(url, Promise.resolve(primary));
+}
+
 /** Forgets a primary. Keeps another one that was found in the meantime. */
 export function forgetPrimary(known: Promise<Primary> | undefined): void {
   for (const [url, search] of found) if (search === known) found.delete(url);

@@ -85,6 +85,15 @@ export class JobsRepository {
     return rows.length > 0;
   }
 
+  /** Returns whether the server of the requests shows that a worker runs a job. */
+  async isRunBy(worker_id: string, id: string): Promise<boolean> {
+    const rows = await this.database.run(sql`
+      select id
+      from graphile_worker._private_jobs
+      where id = ${id}::bigint and locked_by = ${worker_id}`);
+    return rows.length > 0;
+  }
+
   /** Counts the jobs in the queue. Reads all of them, since finished jobs are deleted. */
   async countByState(): Promise<JobCount[]> {
     return this.database.run<JobCount>(sql`

@@ -12,9 +12,8 @@ import {
   parseCronItems,
   type Runner,
   run,
-  type TaskList,
+  type Task,
   type WorkerEvents,
-  type JobHelpers,
   Logger as WorkerLogger,
   type WorkerPool,
 } from 'graphile-worker';
@@ -173,9 +172,7 @@ export class JobsService implements OnApplicationBootstrap, OnModuleDestroy, OnA
     this.runner = await run({
       events,
       pgPool: this.pool,
-      taskList: Object.fromEntries(
-        [...this.handlers].map(([name, handler]) => [name, this.timed(name, handler)]),
-      ) as TaskList,
+      taskList: Object.fromEntries([...this.handlers].map(([name, handler]) => [name, this.timed(name, handler)])),
       parsedCronItems: parseCronItems(this.recurring),
       concurrency,
       pollInterval: 2_000,
@@ -199,11 +196,15 @@ export class JobsService implements OnApplicationBootstrap, OnModuleDestroy, OnA
   }
 
   /** Returns a handler that measures its duration. Failed attempts count too. */
-  private timed(name: string, handler: JobHandler) {
-    return async (payload: Record<string, unknown>, { job }: JobHelpers) => {
+  private timed(name: string, handler: JobHandler): Task {
+    return async (payload, { job }) => {
+      // During a failover, connections of jobs and of requests can lead to two servers. On an old
+      // primary, the job would not find the user that it is about, and would end without effect.
+      if (!(await this.jobs.isRunBy(String(job.locked_by), job.id))) throw new Error('the job is on another server');
       const start = monotonicMs();
       this.running.set(job.id, start);
-      await inNewTrace(`job ${name}`, { kind: 'CONSUMER' }, payload, () => handler(payload)).finally(() => {
+      const work = () => handler(payload as Record<string, unknown>);
+      await inNewTrace(`job ${name}`, { kind: 'CONSUMER' }, payload as object, work).finally(() => {
         this.running.delete(job.id);
         const took = monotonicMs() - start;
         this.durationsMs.set(name, 0.9 * (this.durationsMs.get(name) ?? took) + 0.1 * took);
