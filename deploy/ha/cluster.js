@@ -77,7 +77,7 @@ function patroniConfig({ directory, node, ports, etcd, password }) {
 }
 
 /**
- * The port `primary` has the settings that docs/operations.md recommends. The port `kept` lacks
+ * The port `primary` has the settings that docs/high-availability.md recommends. The port `kept` lacks
  * `shutdown-sessions`: connections to an old primary survive.
  */
 function haproxyConfig(ports) {

@@ -141,7 +141,7 @@ export const settings = z.object({
   ),
   DATABASE_REPLICA_URL: postgresUrl.describe(
     'URL of a standby of the same database, without a pooler, for exports, statistics, the audit log and lists of ' +
-      'users (docs/operations.md)',
+      'users (docs/high-availability.md)',
   ),
   REPLICA_LAG_MAX_MS: integer(500, 60_000)
     .default(1_000)
@@ -151,7 +151,7 @@ export const settings = z.object({
     .describe('Maximum size of the connection pool of an instance, divided among its workers, at least 4 each'),
   LIVE_LOGIN_LEASE_SECONDS: seconds(5, 300, 2).describe(
     'How long the service checks tokens after the last commit that the database server acknowledged, 2 to 300 ' +
-      'seconds; a higher value bridges a longer stall of replication (docs/operations.md)',
+      'seconds; a higher value bridges a longer stall of replication (docs/high-availability.md)',
   ),
   WORKERS: z
     .string()
