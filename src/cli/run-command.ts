@@ -9,7 +9,7 @@ export function runCommand(command: () => Promise<void>): void {
   );
 }
 
-/** Prints an error, unless commander has. Returns the exit code. */
+/** Prints an error, unless commander has printed it. Returns the exit code. */
 async function report(error: unknown): Promise<number> {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : exitCodes.usage;
   if (error instanceof CommandError) {

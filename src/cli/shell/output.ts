@@ -80,7 +80,7 @@ function aligned(rows: string[][]): string {
 }
 
 /**
- * Asks before a change that is hard to take back, unless `--yes` is set.
+ * Asks before a change that is hard to undo, unless `--yes` is set.
  * @throws CommandError without a terminal, and if the answer is not yes
  */
 export async function confirm(question: string, yes = false): Promise<void> {

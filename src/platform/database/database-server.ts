@@ -11,7 +11,7 @@ import type { StartLog } from './migration-lock';
 export class RestoredFault extends StartFault {
   constructor(what: string) {
     super(
-      `The database ${what}. What was ended since may be valid again. Run \`npm run cli -- after-restore\` ` +
+      `The database ${what}. Ended sessions and keys may be valid again. Run \`npm run cli -- after-restore\` ` +
         '(in the image: node dist/src/cli/cli.js after-restore), see docs/backup.md.',
     );
   }

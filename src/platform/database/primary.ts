@@ -24,7 +24,7 @@ const found = new Map<string, Promise<Primary>>();
 
 /**
  * Returns the primary among the hosts of a URL, without a query if it is known.
- * An old primary that still accepts writes has an older timeline, and loses.
+ * An old primary that still accepts writes has an older timeline, and is not chosen.
  */
 export function primaryOf(url: string): Promise<Primary> {
   const known = found.get(url);

@@ -105,7 +105,7 @@ export class UsersExportRepository {
   }
 }
 
-/** Yields the texts of an export, and after a fault those that another server has after them. */
+/** Yields the texts of an export. After a fault, continues with the rest from another server. */
 async function* continued(
   texts: AsyncGenerator<string>,
   open: () => Promise<OpenExport>,
