@@ -75,7 +75,7 @@ describe('the command line', () => {
     expect(events).toEqual(Array(2).fill({ actor_id: key.key_id, ip: '127.0.0.1' }));
   });
 
-  it('blocks a network, and removes the block by its name', async () => {
+  it('blocks a network, and removes the block by its network', async () => {
     const add = ['address-block', 'add', '203.0.113.0/24', '--for', '2h', '--reason', 'spraying'];
     expect((await identity(add)).stdout).toMatch(/^Logins from 203\.0\.113\.0\/24 are rejected until /);
     const [{ expires_at }] = await json('address-block', 'list');
@@ -107,7 +107,7 @@ describe('the command line', () => {
     expect((await identity(['user', 'secure', name, '--yes'])).stdout).toMatch(/is secured\. All sessions ended/);
   });
 
-  it('says what API keys cannot do, and does it with the access token of a user', async () => {
+  it('explains which changes reject API keys, and makes them with the access token of a user', async () => {
     const { name } = await service.createUser();
     const { key: old } = await createKey(service, ['user:read'], { name: 'rotated' });
     for (const command of [

@@ -34,8 +34,8 @@ interface Recorded extends Server {
 }
 
 /**
- * Compares the server with the one that the database is known on, and records a failover. Returns
- * the id of the history of the database, which a restore ends.
+ * Compares the server with the recorded one, and records a failover. Returns the id of the history
+ * of the database, which a restore ends.
  * A copy has another system identifier. A restore to a point and a failover begin a new timeline,
  * but only a restore has a recovery target that is not known.
  * @throws RestoredFault
