@@ -236,7 +236,7 @@ describe('the metrics of a running service', () => {
         input_series: { series: string }[];
         alert_rule_test?: { alertname: string }[];
       }
-      expect(alerts).toHaveLength(13);
+      expect(alerts).toHaveLength(14);
       // The limit of CarrierIdentityCheckTokenSlow is the bound of a bucket.
       expect(text).toMatch(new RegExp(`^${durations}_bucket{le="0.25"`, 'm'));
       expect(alerts.filter(({ expr }) => metricsIn(expr).length === 0)).toEqual([]);
