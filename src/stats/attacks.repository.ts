@@ -26,7 +26,7 @@ const network = rawSql('network(set_masklen(ip, case family(ip) when 4 then 24 e
 export class AttacksRepository {
   constructor(private readonly database: Database) {}
 
-  /** Makes later results show the current blocks. */
+  /** Lets later results show the blocks of now. */
   noteBlocks(): void {
     this.database.noteChange(sharedReader);
   }

@@ -93,7 +93,7 @@ export class Replica implements ReadServer, OnApplicationBootstrap, OnModuleDest
     metrics: MetricsService,
   ) {
     this.url = config.DATABASE_REPLICA_URL;
-    // The same limit as for long work on the primary.
+    // As many connections as long work has places on the primary.
     this.poolMax = Math.floor(shareOf(config.DATABASE_POOL_MAX, poolMinPerWorker) / 2);
     this.changes = new LRUCache({
       max: 10_000,

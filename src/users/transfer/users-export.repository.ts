@@ -105,7 +105,7 @@ export class UsersExportRepository {
   }
 }
 
-/** Yields the texts of an export. After a fault, continues with the rest from another server. */
+/** Yields the texts of an export, and after a fault those that another server has after them. */
 async function* continued(
   texts: AsyncGenerator<string>,
   open: () => Promise<OpenExport>,
