@@ -22,9 +22,11 @@ Ended sessions: ${sessions}. Voided links: ${links}. Suspended API keys: ${keys}
 The last event in this database was recorded at ${since}. The database does not know what happened later.
 Compare it with your log, and with the copies and webhook deliveries of your modules, and repeat:
   - users that were disabled, deleted or secured: they can log in again
-  - roles and carriers that users lost: they have them again
+  - roles and carriers that users lost, and permissions that roles lost: they have them again
   - passwords: users have their old password again. Secure users whose old password is known to others
+  - e-mail addresses: users have their old address again, which receives links for new passwords
   - second factors that were removed, and recovery codes that were used: they work again
+  - webhooks that were deleted, disabled or moved: they send again, and rotated secrets are the old ones again
   - users, roles, API keys, webhooks, address blocks and imports that were created: they are missing
 
 Then:

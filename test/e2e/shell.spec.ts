@@ -1,6 +1,8 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -167,6 +169,18 @@ describe('the command line', () => {
     );
     expect(shown.stdout + found.stdout).not.toMatch(controls);
     expect(JSON.parse(found.stdout)).toMatchObject([{ job_title: title }]);
+  });
+
+  it('does not send escape sequences of a response to the terminal (O16)', async () => {
+    const detail = '\x1b]0;owned\x07\x9b2J';
+    const problem = { code: 'access.denied', status: 403, detail, errors: [{ code: 'x', parameter: 'y', detail }] };
+    const server = createServer((_request, response) => response.writeHead(403).end(JSON.stringify(problem)));
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const { port } = server.address() as AddressInfo;
+    const { code, stdout, stderr } = await identity(['key', 'list'], { IDENTITY_URL: `http://127.0.0.1:${port}` });
+    server.close();
+    const shown = '\\u001b]0;owned\\u0007\\u009b2J';
+    expect([code, stdout, stderr]).toEqual([4, '', `access.denied: ${shown}\n  y: ${shown}\n`]);
   });
 
   it('never prints the key, and accepts no key as an argument (O17)', async () => {

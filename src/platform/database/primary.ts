@@ -35,8 +35,12 @@ export function primaryOf(url: string): Promise<Primary> {
   return search;
 }
 
-/** Remembers a newer primary. Another search can find the old one, if that responds first. */
+/**
+ * Remembers a newer primary. Another search can find the old one, if that responds first. Forgets
+ * the primaries of other URLs, which may be the old one, too.
+ */
 export function rememberPrimary(url: string, primary: Primary): void {
+  found.clear();
   found.set(url, Promise.resolve(primary));
 }
 
