@@ -79,7 +79,7 @@ module.exports = {
     ),
     rule(
       'shell-by-the-api',
-      'These commands call the API as a module does: import nothing of the service.',
+      'These commands call the API as a module does: import nothing from the service.',
       { path: '^src/cli/shell/' },
       { path: '^src/', pathNot: ['^src/cli/(shell/|command-error)', '^src/platform/(clock|config/shell-environment)'] },
     ),

@@ -45,7 +45,7 @@ console.log(run(kubeconform, ['-strict', '-summary', ...options, ...validated]).
 function compare(file, rendered) {
   if (process.argv.includes('--write')) return writeFileSync(file, rendered);
   const { status } = spawnSync('diff', ['-u', file, '-'], { input: rendered, stdio: ['pipe', 2, 2] });
-  if (status !== 0) fail(`The chart renders something else than ${file}: npm run chart -- --write`);
+  if (status !== 0) fail(`The rendered chart differs from ${file}. To accept it: npm run chart -- --write`);
 }
 
 /** Returns the path of a program, which is built if it is not installed. */

@@ -1998,7 +1998,7 @@ export interface components {
              */
             actor_type: components["schemas"]["ActorType"];
             /**
-             * @description kind of target: the subject of the event type, or the user of a mail, factor or password
+             * @description kind of target, such as `user`, `session`, `role` or `webhook`
              * @example user
              */
             target_type: string | null;

@@ -31,7 +31,7 @@ export interface RequestOptions {
   ifMatch?: number;
   /** instead of a random one, for operations that honour `Idempotency-Key` */
   idempotencyKey?: string;
-  /** also repeats a change after a failure, because it may take effect twice */
+  /** also retries a change after a failure, because the change is safe to repeat */
   repeatable?: boolean;
   /** milliseconds for one attempt */
   timeout?: number;

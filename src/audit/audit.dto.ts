@@ -18,7 +18,7 @@ export class EventResponse {
   actor_id!: string | null;
   /** kind of actor: a user, an API key or the service itself */
   actor_type!: 'user' | 'key' | 'system';
-  /** kind of target: the subject of the event type, or the user of a mail, factor or password @example user */
+  /** kind of target, such as `user`, `session`, `role` or `webhook` @example user */
   target_type!: string | null;
   /** id of the target: what the event is about @example 0192f0c1-8a4e-7c3b-9d52-1f6a7b8c9d0e */
   target_id!: string | null;

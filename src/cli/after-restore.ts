@@ -19,12 +19,14 @@ function describe({ restored_to, sessions, links, keys }: RestoreResult): string
   return `The service may start now. A new signing key signs, and all others are revoked.
 Ended sessions: ${sessions}. Voided links: ${links}. Suspended API keys: ${keys}.
 
-The last event in this database is of ${since}. Nobody can know from it what happened later.
+The last event in this database was recorded at ${since}. The database does not know what happened later.
 Compare it with your log, and with the copies and webhook deliveries of your modules, and repeat:
   - users that were disabled, deleted or secured: they can log in again
-  - roles and carriers that users lost: they have them again
-  - passwords: users have the password of that time. Secure users whose old password is known to others
+  - roles and carriers that users lost, and permissions that roles lost: they have them again
+  - passwords: users have their old password again. Secure users whose old password is known to others
+  - e-mail addresses: users have their old address again, which receives links for new passwords
   - second factors that were removed, and recovery codes that were used: they work again
+  - webhooks that were deleted, disabled or moved: they send again, and rotated secrets are the old ones again
   - users, roles, API keys, webhooks, address blocks and imports that were created: they are missing
 
 Then:

@@ -10,7 +10,7 @@ const groups = {
   user: 'find and change users. <user> is an id, a login name or an e-mail address',
   session: 'end sessions',
   operation: 'show and undo bulk changes and imports',
-  key: 'list and replace API keys. <key> is an id or a name',
+  key: 'list, revoke and rotate API keys. <key> is an id or a name',
   'address-block': 'reject logins from networks',
   audit: 'follow the audit log',
   change: 'follow the change feed',

@@ -44,7 +44,7 @@ export class StatsRepository {
 
   /**
    * Returns the time of the last refresh and its age, or null before the first one.
-   * @param reader set for an answer that need not be the newest
+   * @param reader null = from the primary, for the newest state
    */
   async findAge(reader: Reader | null): Promise<CountAge | null> {
     const [row] = await this.database.reads(reader).runPrepared<CountAge>(sql`

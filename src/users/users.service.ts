@@ -55,7 +55,7 @@ export class UsersService {
 
   /** Returns one page of the users within the actor's scope. */
   async list(actor: Actor, query: UserListQuery): Promise<UserPage> {
-    // Callers who learned of a change read the changed users, so this must be as new as `get`.
+    // Callers who learn of a change read the changed users by id: the list must be as new as `get`.
     const namesUsers = query.conditions.some((one) => one.kind === 'field' && one.field === 'user_id');
     const { reads, changes_cursor } = await this.feed.beginCopy(namesUsers ? null : actor, query.after);
     const page = await this.users.list(actor, query, reads);

@@ -1,6 +1,8 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -75,7 +77,7 @@ describe('the command line', () => {
     expect(events).toEqual(Array(2).fill({ actor_id: key.key_id, ip: '127.0.0.1' }));
   });
 
-  it('blocks a network, and removes the block by its name', async () => {
+  it('blocks a network, and removes the block by its network', async () => {
     const add = ['address-block', 'add', '203.0.113.0/24', '--for', '2h', '--reason', 'spraying'];
     expect((await identity(add)).stdout).toMatch(/^Logins from 203\.0\.113\.0\/24 are rejected until /);
     const [{ expires_at }] = await json('address-block', 'list');
@@ -107,7 +109,7 @@ describe('the command line', () => {
     expect((await identity(['user', 'secure', name, '--yes'])).stdout).toMatch(/is secured\. All sessions ended/);
   });
 
-  it('says what API keys cannot do, and does it with the access token of a user', async () => {
+  it('explains which changes reject API keys, and makes them with the access token of a user', async () => {
     const { name } = await service.createUser();
     const { key: old } = await createKey(service, ['user:read'], { name: 'rotated' });
     for (const command of [
@@ -167,6 +169,18 @@ describe('the command line', () => {
     );
     expect(shown.stdout + found.stdout).not.toMatch(controls);
     expect(JSON.parse(found.stdout)).toMatchObject([{ job_title: title }]);
+  });
+
+  it('does not send escape sequences of a response to the terminal (O16)', async () => {
+    const detail = '\x1b]0;owned\x07\x9b2J';
+    const problem = { code: 'access.denied', status: 403, detail, errors: [{ code: 'x', parameter: 'y', detail }] };
+    const server = createServer((_request, response) => response.writeHead(403).end(JSON.stringify(problem)));
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const { port } = server.address() as AddressInfo;
+    const { code, stdout, stderr } = await identity(['key', 'list'], { IDENTITY_URL: `http://127.0.0.1:${port}` });
+    server.close();
+    const shown = '\\u001b]0;owned\\u0007\\u009b2J';
+    expect([code, stdout, stderr]).toEqual([4, '', `access.denied: ${shown}\n  y: ${shown}\n`]);
   });
 
   it('never prints the key, and accepts no key as an argument (O17)', async () => {

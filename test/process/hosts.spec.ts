@@ -17,20 +17,23 @@ describe('a service with several hosts in DATABASE_URL', () => {
     // Commits do not wait for the standby: the lease cannot notice a failover.
     await servers.waitFor('');
     instance = await start(servers.standby, await closedUrl(servers.primary), servers.primary);
+    // Another text is another primary to find, as for a pooler beside each server.
+    const direct = urlOfAll(servers.primary, servers.standby);
+    others.push(await startWith({ DATABASE_DIRECT_URL: direct }, servers.primary, servers.standby));
   });
   afterAll(async () => {
     await Promise.all([instance, ...others].map((each) => each?.kill()));
     await servers.stop();
   });
 
-  const start = (first: string, ...more: string[]) => {
-    const hosts = [first, ...more].map((url) => new URL(url).host).join();
-    return ServiceProcess.start({
-      DATABASE_URL: `${first.replace(new URL(first).host, hosts)}?target_session_attrs=read-write`,
+  const start = (first: string, ...more: string[]) => startWith({}, first, ...more);
+  const startWith = (env: Record<string, string>, first: string, ...more: string[]) =>
+    ServiceProcess.start({
+      ...env,
+      DATABASE_URL: `${urlOfAll(first, ...more)}?target_session_attrs=read-write`,
       ...{ APP_SECRET: appSecret, ADMIN_EMAIL: adminEmail, ADMIN_PASSWORD: password },
       ...{ LOGIN_ATTEMPTS_PER_ADDRESS_PER_MINUTE: '0', REQUESTS_PER_ADDRESS_PER_MINUTE: '0' },
     });
-  };
   const connections = `
     select distinct application_name as name
     from pg_stat_activity
@@ -83,6 +86,11 @@ describe('a service with several hosts in DATABASE_URL', () => {
     expect(output).not.toContain(new URL(servers.primary).password);
   });
 });
+
+/** Returns a URL with the hosts of several URLs. */
+function urlOfAll(first: string, ...more: string[]): string {
+  return first.replace(new URL(first).host, [first, ...more].map((url) => new URL(url).host).join());
+}
 
 /** Returns a URL with a port on which nothing listens. */
 async function closedUrl(like: string): Promise<string> {

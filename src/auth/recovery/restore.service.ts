@@ -10,7 +10,7 @@ import { EnrollmentCodesService } from '../second-factors/codes/enrollment-codes
 import { SessionsService } from '../sessions/sessions.service';
 import { SigningKeyRotation } from '../signing-keys/signing-key-rotation.service';
 
-/** What a restore brought back, and was ended. */
+/** What `after-restore` ended. */
 export interface RestoreResult {
   /** time of the last event in the database; null = none */
   restored_to: Date | null;

@@ -106,8 +106,8 @@ export class SessionEndsRepository {
   }
 
   /**
-   * Ends up to `limit` sessions after an id that activity could keep alive, without events. Returns
-   * their number and the last id.
+   * Ends up to `limit` sessions before their absolute expiry, with ids after `after`. Records no
+   * events. Returns their number and the last id.
    */
   async endNext(after: string, limit: number): Promise<{ count: number; last: string }> {
     const [row] = await this.database.run<{ count: number; last: string }>(sql`

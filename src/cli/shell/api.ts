@@ -53,7 +53,7 @@ function checked(key: string | undefined, source: string): string {
   return key;
 }
 
-/** Says that a command waits for the service. @throws other errors, and for an unknown host */
+/** Prints that a command waits for the service. @throws other errors, and for an unknown host */
 export function reportOutage(error: unknown): void {
   if (!(error instanceof IdentityError) || !error.unavailable || causeOf(error) === 'ENOTFOUND') throw error;
   note(`${messageOf(error)}\nWaiting for the service`);

@@ -30,7 +30,7 @@ export function note(text: string): void {
 
 /** Prints a result to stdout, on one line if more results follow. */
 export function print({ json, text }: Answer, asJson: boolean, isLine: boolean): void {
-  if (!asJson) return console.log(text.split('\n').map(fitted).join('\n'));
+  if (!asJson) return console.log(text.split('\n').map(safe).map(fitted).join('\n'));
   const document = JSON.stringify(json, null, isLine ? undefined : 2);
   // JSON.stringify only escapes the first 32 characters. Line breaks between members stay.
   console.log(document.replace(unsafe, (character) => (character === '\n' ? character : escaped(character))));
@@ -80,7 +80,7 @@ function aligned(rows: string[][]): string {
 }
 
 /**
- * Asks before a change that is hard to take back, unless `--yes` is set.
+ * Asks before a change that is hard to undo, unless `--yes` is set.
  * @throws CommandError without a terminal, and if the answer is not yes
  */
 export async function confirm(question: string, yes = false): Promise<void> {

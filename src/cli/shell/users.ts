@@ -37,7 +37,7 @@ export const userCommands: ShellCommand[] = [
   }),
   command(
     'user secure <user>',
-    'take an account from a thief: void the password, end all sessions, mail a link for a new password',
+    'secure an account that others may use: void the password, end all sessions, mail a link for a new password',
     'ada --factors keep --keys suspend',
     ['factors', 'keys', 'yes'],
     async ({ identity, options: { factors, keys, yes } }, text) => {

@@ -78,7 +78,9 @@ const traceSettings = {
     'URL of an OpenTelemetry collector, such as `http://collector:4318`, which gets the traces at `/v1/traces`; ' +
       'unset: no traces (docs/operations.md)',
   ),
-  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: endpoint().describe('Complete URL for traces, instead of the URL above'),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: endpoint().describe(
+    'Complete URL for traces, instead of `OTEL_EXPORTER_OTLP_ENDPOINT`',
+  ),
   OTEL_EXPORTER_OTLP_PROTOCOL: protocol().describe('Protocol of the collector; only `http/protobuf`'),
   OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: protocol().describe('Protocol for traces; only `http/protobuf`'),
   OTEL_EXPORTER_OTLP_HEADERS: z
@@ -141,17 +143,17 @@ export const settings = z.object({
   ),
   DATABASE_REPLICA_URL: postgresUrl.describe(
     'URL of a standby of the same database, without a pooler, for exports, statistics, the audit log and lists of ' +
-      'users (docs/operations.md)',
+      'users (docs/high-availability.md)',
   ),
   REPLICA_LAG_MAX_MS: integer(500, 60_000)
     .default(1_000)
-    .describe('Age of the state of the standby in milliseconds from which the primary is read, 500 to 60000'),
+    .describe('Maximum age of the state of the standby in milliseconds, 500 to 60000; otherwise, the primary is read'),
   DATABASE_POOL_MAX: integer(poolMinPerWorker, 1_000)
     .default(10)
     .describe('Maximum size of the connection pool of an instance, divided among its workers, at least 4 each'),
   LIVE_LOGIN_LEASE_SECONDS: seconds(5, 300, 2).describe(
     'How long the service checks tokens after the last commit that the database server acknowledged, 2 to 300 ' +
-      'seconds; a higher value bridges a longer stall of replication (docs/operations.md)',
+      'seconds; a higher value bridges a longer stall of replication (docs/high-availability.md)',
   ),
   WORKERS: z
     .string()

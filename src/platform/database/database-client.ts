@@ -6,7 +6,7 @@ import { faultOf, findPrimary, forgetPrimary, type Primary, primaryOf, rememberP
 const connectMs = 5_000;
 /** Idle time after which the kernel tests a connection. Node lets it give up 10 s later. */
 const keepAliveMs = 10_000;
-/** Time to close a connection. A server that is gone never answers. */
+/** Time to close a connection. A server that is gone never responds. */
 const endMs = 5_000;
 
 /**

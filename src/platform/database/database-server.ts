@@ -11,7 +11,7 @@ import type { StartLog } from './migration-lock';
 export class RestoredFault extends StartFault {
   constructor(what: string) {
     super(
-      `The database ${what}. What was ended since may be valid again. Run \`npm run cli -- after-restore\` ` +
+      `The database ${what}. Ended sessions and keys may be valid again. Run \`npm run cli -- after-restore\` ` +
         '(in the image: node dist/src/cli/cli.js after-restore), see docs/backup.md.',
     );
   }
@@ -34,8 +34,8 @@ interface Recorded extends Server {
 }
 
 /**
- * Compares the server with the one that the database is known on, and records a failover. Returns
- * the id of the history of the database, which a restore ends.
+ * Compares the server with the recorded one, and records a failover. Returns the id of the history
+ * of the database, which a restore ends.
  * A copy has another system identifier. A restore to a point and a failover begin a new timeline,
  * but only a restore has a recovery target that is not known.
  * @throws RestoredFault

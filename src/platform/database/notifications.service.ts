@@ -39,7 +39,7 @@ const positionSql = `${horizonSql},
 /** Differs between a primary and its promoted standby. */
 const serverSql = 'select pg_postmaster_start_time()::text as id';
 const reconnectMs = 100;
-/** A part of each outage: checks continue when the connections are back. */
+/** Short, because checks of tokens continue only when the connections are back. */
 const reconnectMaxMs = 1_000;
 
 /**

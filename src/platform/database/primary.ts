@@ -24,7 +24,7 @@ const found = new Map<string, Promise<Primary>>();
 
 /**
  * Returns the primary among the hosts of a URL, without a query if it is known.
- * An old primary that still accepts writes has an older timeline, and loses.
+ * An old primary that still accepts writes has an older timeline, and is not chosen.
  */
 export function primaryOf(url: string): Promise<Primary> {
   const known = found.get(url);
@@ -35,8 +35,12 @@ export function primaryOf(url: string): Promise<Primary> {
   return search;
 }
 
-/** Remembers a newer primary. Another search can find the old one, if that responds first. */
+/**
+ * Remembers a newer primary. Another search can find the old one, if that responds first. Forgets
+ * the primaries of other URLs, which may be the old one, too.
+ */
 export function rememberPrimary(url: string, primary: Primary): void {
+  found.clear();
   found.set(url, Promise.resolve(primary));
 }
 

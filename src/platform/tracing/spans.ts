@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Attributes, Context, Link, Span, SpanKind } from '@opentelemetry/api';
 import type { Sdk } from './sdk';
 
-/** What a span tells. No attribute may contain a secret, a login, an address or a carrier. */
+/** What a span reports. No attribute may contain a secret, a login, an address or a carrier. */
 export interface SpanFacts<T> {
   /** `CLIENT` for calls to another process */
   kind?: keyof typeof SpanKind;

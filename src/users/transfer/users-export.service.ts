@@ -99,7 +99,7 @@ export class UsersExportService {
     if (hashes) assertFresh(actor);
     const hashes_unless_roles = hashes ? (await this.roles.grantsOf(actor)).forbidden : null;
     const holder = holderOf(actor);
-    // The roles of a user decide about the hash, so it is read where they are newest.
+    // The roles of a user decide about the hash, so hashes are only read from the primary.
     const { reads, changes_cursor } = await this.feed.beginCopy(hashes ? null : actor);
     const request = { holder, scope: actor, conditions, format, columns, delimiter, hashes_unless_roles };
     const open = await this.users.open(request, gone, reads);

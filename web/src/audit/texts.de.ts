@@ -150,7 +150,7 @@ export const auditTexts: typeof en = {
     network: 'Netz',
     kid: 'Schlüssel-ID',
     signs_from: 'Signiert Tokens ab',
-    restored_to: 'Wiederhergestellt bis',
+    restored_to: 'Wiederhergestellter Stand',
     sessions: 'Sitzungen',
     links: 'Links',
     revoked: 'Widerrufen',

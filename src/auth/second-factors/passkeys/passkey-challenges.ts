@@ -37,7 +37,7 @@ export class PasskeyChallenges {
   private readonly current: Signer;
   private readonly previous: Signer | null;
 
-  /** @param database challenges end with its history, which knows their use (F36) */
+  /** @param database challenges are bound to its history: a restored one lacks their use (F36) */
   constructor(
     { APP_SECRET, APP_SECRET_PREVIOUS }: Pick<Config, 'APP_SECRET' | 'APP_SECRET_PREVIOUS'>,
     private readonly database: { history: string },
