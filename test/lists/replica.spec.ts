@@ -1,3 +1,4 @@
+import { Client } from 'pg';
 import type { Replica } from '../../src/platform/database/replica';
 import { createKey } from '../support/keys';
 import { parseScrape, valuesOf } from '../support/metrics';
@@ -171,6 +172,39 @@ describe('reads from a replica', () => {
     expect(performance.now() - since).toBeLessThan(10_000);
     expect([status, body.items.length, body.total.value]).toEqual([200, 3, 3]);
     expect((await service.get(`/user/list?carrier_id=${prefix}`, reader)).status).toBe(200);
+  });
+
+  it('reads no standby that may be behind the one that a list began with (F37)', async () => {
+    const prefix = await insert(3);
+    await until(async () => (await service.get(`/user/list?carrier_id=${prefix}`, reader)).body.items.length === 3);
+    await pause();
+    const before = await counted();
+    const held = proxy.holdAnswerTo('with page as materialized');
+    const answer = service.get(`/user/list?carrier_id=${prefix}&per_page=2`, reader);
+    await held;
+    const lock = new Client(servers.primary);
+    await lock.connect();
+    await lock.query('begin; lock table users');
+    const readAgain = () => service.output.split('replica: is read again').length;
+    const times = readAgain();
+    await proxy.cut();
+    // The address makes it another standby for the service.
+    proxy.moveTo(servers.standby.replace('127.0.0.1', '127.0.0.2'));
+    await proxy.restore();
+    await until(() => readAgain() > times);
+    await lock.end();
+    const { items, total } = (await answer).body;
+    expect([items.length, total.value]).toEqual([2, 3]);
+    // The page, and each statement after it.
+    expect((await counted()).faults).toBeGreaterThan(before.faults + 1);
+  });
+
+  it('lists from the replica for callers whose tokens a module or a proxy checks', async () => {
+    await pause();
+    const before = await counted();
+    const check = await service.get('/auth/verify', reader);
+    await service.get('/user/list?per_page=1', reader);
+    expect([check.status, (await counted()).replica]).toEqual([204, before.replica + 1]);
   });
 
   it('continues an export on the primary if the replica is cut off meanwhile (F37)', async () => {

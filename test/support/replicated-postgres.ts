@@ -8,7 +8,10 @@ import { PASSWORD_FILE } from '../../src/platform/embedded-postgres/postgres-clu
 import { query } from './embedded-postgres-sandbox';
 import { until } from './until';
 
-const settings = { fsync: 'off', full_page_writes: 'off', shared_buffers: '32MB' };
+const settings = {
+  ...{ fsync: 'off', full_page_writes: 'off', shared_buffers: '32MB' },
+  listen_addresses: '127.0.0.1,127.0.0.2',
+};
 
 /** A primary and its synchronous standby, two real servers. */
 export class ReplicatedPostgres {

@@ -1,6 +1,6 @@
 import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import type { Client, Pool, PoolClient } from 'pg';
+import type { Client, Pool, PoolClient, QueryConfig } from 'pg';
 import { AppError } from '../../http/errors/app-error';
 import { isTimeLimit, markDriverFault } from '../../http/errors/database-error';
 import type { CursorPosition } from '../../http/lists/cursor';
@@ -14,7 +14,7 @@ import { Database } from './database';
 import { DatabaseClient } from './database-client';
 import { readsCounter, replicaLag } from './database.metrics';
 import { Notifications } from './notifications.service';
-import type { Position, Reader, Reads, ReadServer, SendElsewhere } from './reads';
+import type { Position, Reader, Reads, ReadServer, Send, SendElsewhere } from './reads';
 import { Snapshot } from './snapshot';
 
 const pollEveryMs = 250;
@@ -138,19 +138,21 @@ export class Replica implements ReadServer, OnApplicationBootstrap, OnModuleDest
    * @param after position of an earlier page, which the list must not be older than
    */
   reads(reader: Reader, after?: CursorPosition): Reads | null {
-    const { reached, pool, url } = this;
+    const { reached, server, url } = this;
     const reason = this.reasonFor(reader, after);
     readsCounter.inc({ server: reason === null ? 'replica' : 'primary', reason: reason ?? '' });
-    if (reason !== null || reached === null || pool === undefined || url === undefined) return null;
-    const cancel = (pid: number) => pool.query('select pg_cancel_backend($1)', [pid]);
+    if (reason !== null || reached === null || url === undefined) return null;
+    // Another standby, which is measured from now on, may not have reached the horizon (F37).
+    const send: SendElsewhere = (query, values, primary) => this.send(server, query, values, primary);
+    const cancel = (pid: number) => send({ text: 'select pg_cancel_backend($1)' }, [pid], () => Promise.resolve([]));
     return {
-      ...this.database.answersFrom(this.send),
+      ...this.database.answersFrom(send),
       horizon: reached.horizon,
       openSnapshot: async (holder, signal) => {
         try {
           const snapshot = await Snapshot.open(url, cancel, holder, signal);
-          const [server] = await snapshot.run<{ id: string }>(serverSql);
-          if (server?.id !== this.server) await snapshot.close();
+          const [opened] = await snapshot.run<{ id: string }>(serverSql);
+          if (opened?.id !== server) await snapshot.close();
           else {
             this.snapshots.add(snapshot);
             snapshot.onClose = () => this.snapshots.delete(snapshot);
@@ -178,13 +180,13 @@ export class Replica implements ReadServer, OnApplicationBootstrap, OnModuleDest
   }
 
   /** Sends a statement to the standby, and after a fault to the primary. */
-  private readonly send: SendElsewhere = async (query, values, primary) => {
+  private async send<Row>(server: string, query: QueryConfig, values: unknown[], primary: Send): Promise<Row[]> {
     try {
       const client = await (this.pool as Pool).connect();
       this.busy.add(client);
       try {
-        if (this.servers.get(client) !== this.server) throw new Error('the connection leads to another standby');
-        return (await client.query({ ...query, values })).rows as never[];
+        if (this.servers.get(client) !== server) throw new Error('the connection leads to another standby');
+        return (await client.query({ ...query, values })).rows as Row[];
       } finally {
         this.busy.delete(client);
         client.release(this.servers.get(client) !== this.server);
@@ -195,7 +197,7 @@ export class Replica implements ReadServer, OnApplicationBootstrap, OnModuleDest
       readsCounter.inc({ server: 'primary', reason: 'fault' });
       return primary(query, values);
     }
-  };
+  }
 
   private async poll(): Promise<void> {
     const startedAt = monotonicMs();
