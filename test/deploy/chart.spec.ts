@@ -22,8 +22,10 @@ describe('the values of the chart', () => {
   it('accept all settings except those that the chart sets, and secrets by reference only', () => {
     const { config, secrets } = schema.properties;
     const own = ['PORT', 'HOST', 'DATA_DIR', 'METRICS_PORT'];
+    // A secret that the packages of OpenTelemetry do not read from a file.
+    const other = ['OTEL_EXPORTER_OTLP_HEADERS'];
     expect(secrets.propertyNames.enum).toEqual(secretSettings);
-    expect([...config.propertyNames.enum, ...secrets.propertyNames.enum, ...own].sort()).toEqual(
+    expect([...config.propertyNames.enum, ...secrets.propertyNames.enum, ...own, ...other].sort()).toEqual(
       Object.keys(settings.shape).sort(),
     );
   });
@@ -40,6 +42,7 @@ describe('the values of the chart', () => {
     ['an unknown setting', { config: { ...config, LOCKOUT_TRESHOLD: 3 } }, '/config'],
     ['a setting that the chart sets', { config: { ...config, PORT: 80 } }, '/config'],
     ['a secret as text', { config: { ...config, APP_SECRET: 'x'.repeat(32) } }, '/config'],
+    ['a token as text', { config: { ...config, OTEL_EXPORTER_OTLP_HEADERS: 'authorization=x' } }, '/config'],
     ['a missing PUBLIC_URL', { config: {} }, '/config'],
     ['a missing DATABASE_URL', { secrets: { APP_SECRET: key } }, '/secrets'],
     ['a secret without its key', { secrets: { DATABASE_URL: key, APP_SECRET: { name: 'x' } } }, '/secrets/APP_SECRET'],
