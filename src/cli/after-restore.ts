@@ -22,9 +22,11 @@ Ended sessions: ${sessions}. Voided links: ${links}. Suspended API keys: ${keys}
 The last event in this database is of ${since}. Nobody can know from it what happened later.
 Compare it with your log, and with the copies and webhook deliveries of your modules, and repeat:
   - users that were disabled, deleted or secured: they can log in again
-  - roles and carriers that users lost: they have them again
+  - roles and carriers that users lost, and permissions that roles lost: they have them again
   - passwords: users have the password of that time. Secure users whose old password is known to others
+  - e-mail addresses: users have the address of that time, which receives links for new passwords
   - second factors that were removed, and recovery codes that were used: they work again
+  - webhooks that were deleted, disabled or moved: they send again. Rotated secrets are the old ones
   - users, roles, API keys, webhooks, address blocks and imports that were created: they are missing
 
 Then:
