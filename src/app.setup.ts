@@ -181,9 +181,8 @@ function addHooks(fastify: FastifyInstance, config: Config): void {
   const headers = securityHeadersOf(config);
   const docs = `${config.BASE_PATH}/docs`;
   const accessLog = createAccessLog(config.LOG_LEVEL);
-  const startSpan = addRequestSpans(fastify, config.BASE_PATH);
+  addRequestSpans(fastify, config.BASE_PATH);
   fastify.addHook('onRequest', (request, reply, done) => {
-    startSpan?.(request);
     void reply.headers(headers).header('x-request-id', request.id);
     if (request.url.startsWith(docs)) void reply.header('content-security-policy', docsPolicy);
     done();
@@ -196,7 +195,7 @@ function addHooks(fastify: FastifyInstance, config: Config): void {
     countRequest(method, route?.slice(config.BASE_PATH.length), reply.statusCode, ms);
     accessLog({
       reqId: request.id,
-      trace_id: request.span?.trace_id ?? traceIdOf(request.headers),
+      trace_id: request.span?.spanContext().traceId ?? traceIdOf(request.headers),
       method,
       route,
       status: reply.statusCode,

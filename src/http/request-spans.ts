@@ -1,29 +1,33 @@
+import type { Span } from '@opentelemetry/api';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { isTracing, RequestSpan } from '../platform/tracing/spans';
+import { continueIn, endSpan, isTracing, startRequestSpan } from '../platform/tracing/spans';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** span of the request, while traces are on */
-    span?: RequestSpan | undefined;
+    /** span of the request, while traces are on; requests of monitoring systems have none */
+    span?: Span | undefined;
   }
 }
 
-/**
- * Prepares the spans of requests. Returns a function that starts the span of a request, unless a
- * monitoring system sent it, or undefined if traces are off.
- */
-export function addRequestSpans(fastify: FastifyInstance, basePath: string) {
-  if (!isTracing()) return undefined;
+/** Starts the span of each request, and runs its handler in it. Does nothing if traces are off. */
+export function addRequestSpans(fastify: FastifyInstance, basePath: string): void {
+  if (!isTracing()) return;
   const monitoring = [`${basePath}/health/`, `${basePath}/metrics`];
-  // The context of an earlier hook would be lost while the body is received.
-  fastify.addHook('preValidation', ({ span }, _reply, done) => {
-    if (span === undefined) done();
-    else span.continue(done);
-  });
-  return (request: FastifyRequest) => {
+  fastify.addHook('onRequest', (request, _reply, done) => {
     if (!monitoring.some((path) => request.url.startsWith(path)))
-      request.span = RequestSpan.start(request.method, request.headers);
-  };
+      request.span = startRequestSpan(request.method, request.headers);
+    done();
+  });
+  // The last hook: an earlier one would lose the context while the body is received, and a known
+  // token, which a hook responds to, needs no context.
+  fastify.addHook('onRoute', (route) => {
+    route.preHandler = [route.preHandler ?? [], continueInSpan].flat();
+  });
+}
+
+function continueInSpan({ span }: FastifyRequest, _reply: unknown, done: () => void): void {
+  if (span === undefined) done();
+  else continueIn(span, done);
 }
 
 /**
@@ -31,10 +35,9 @@ export function addRequestSpans(fastify: FastifyInstance, basePath: string) {
  * contains a token (O30).
  */
 export function endRequestSpan({ span, method, errorCode }: FastifyRequest, status: number, route?: string): void {
-  const attributes = { 'http.request.method': method, 'http.response.status_code': status };
-  span?.end(
-    route === undefined ? method : `${method} ${route}`,
-    route === undefined ? attributes : { ...attributes, 'http.route': route },
-    status < 500 ? undefined : (errorCode ?? String(status)),
-  );
+  // Most requests are not recorded if a sampler chooses few.
+  if (span?.isRecording() !== true) return;
+  span.setAttribute('http.request.method', method).setAttribute('http.response.status_code', status);
+  if (route !== undefined) span.updateName(`${method} ${route}`).setAttribute('http.route', route);
+  endSpan(span, status < 500 ? {} : { 'error.type': errorCode ?? String(status) });
 }

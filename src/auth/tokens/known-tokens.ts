@@ -25,7 +25,7 @@ export function respondToKnownTokens(fastify: FastifyInstance, tokens: CheckToke
     else void reply.header('content-type', 'application/json; charset=utf-8').send(response);
   };
   fastify.addHook('onRoute', (route) => {
-    if (route.config?.respondsToKnownTokens === true) route.preHandler = [route.preHandler ?? [], hook].flat();
+    if (route.config?.respondsToKnownTokens === true) route.preHandler = [hook, route.preHandler ?? []].flat();
   });
 }
 

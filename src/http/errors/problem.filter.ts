@@ -34,7 +34,7 @@ export class ProblemFilter implements ExceptionFilter {
     const request = host.switchToHttp().getRequest<FastifyRequest>();
     const reply = host.switchToHttp().getResponse<FastifyReply>();
     const error = await this.limited(toAppError(thrown), request);
-    const ids = { reqId: request.id, trace_id: request.span?.trace_id ?? traceIdOf(request.headers) };
+    const ids = { reqId: request.id, trace_id: request.span?.spanContext().traceId ?? traceIdOf(request.headers) };
     request.errorCode = error.code;
     if (errorKind(error.code).status >= 500 && error !== thrown) request.log.error({ ...ids, err: thrown }, error.code);
     // The access log has no line for a request that the client aborted.

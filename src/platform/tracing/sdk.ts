@@ -1,6 +1,6 @@
-import type { Context, Tracer } from '@opentelemetry/api';
+import type { Context, Span, Tracer } from '@opentelemetry/api';
 import type { ExportResultCode } from '@opentelemetry/core';
-import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace-base';
+import type { SpanExporter } from '@opentelemetry/sdk-trace-base';
 import { logLine, writer } from '../log/log-line';
 import { writeNow } from '../log/log-stream';
 import { name, version } from '../project';
@@ -14,6 +14,8 @@ const flushMs = 2_000;
 export interface Sdk {
   api: typeof import('@opentelemetry/api');
   tracer: Tracer;
+  /** Returns the context whose spans are children of a span. */
+  contextOf(span: Span): Context;
   /** Returns the context of received headers. Invalid headers are ignored. */
   extract(headers: object): Context;
   /** Returns the headers that pass a context on. */
@@ -46,54 +48,39 @@ export async function loadSdk(): Promise<Sdk> {
       .defaultResource()
       .merge(resources.resourceFromAttributes(own))
       .merge(resources.detectResources({ detectors: [resources.envDetector] })),
-    spanProcessors: [
-      new BatchSpanProcessor(new ReportingExporter(new OTLPTraceExporter(), core.ExportResultCode.SUCCESS)),
-    ],
+    spanProcessors: [new BatchSpanProcessor(reportOutages(new OTLPTraceExporter(), core.ExportResultCode.SUCCESS))],
   });
   const propagator = new core.W3CTraceContextPropagator();
   return {
     api,
     tracer: provider.getTracer(name, version),
+    contextOf: (span) => api.trace.setSpan(api.ROOT_CONTEXT, span),
     extract: (headers) => propagator.extract(api.ROOT_CONTEXT, headers, api.defaultTextMapGetter),
     inject: (context) => {
       const headers = {};
       propagator.inject(context, headers, api.defaultTextMapSetter);
       return headers;
     },
-    stop: () =>
-      within(
-        flushMs,
-        provider.shutdown().catch(() => undefined),
-        () => undefined,
-      ),
+    stop: () => {
+      const stopped = provider.shutdown().catch(() => undefined);
+      return within(flushMs, stopped, () => undefined);
+    },
   };
 }
 
 /** Logs the first failed export of an outage, and the end of the outage. */
-class ReportingExporter implements SpanExporter {
-  private lost = 0;
-
-  constructor(
-    private readonly exporter: SpanExporter,
-    private readonly success: ExportResultCode,
-  ) {}
-
-  export(spans: ReadableSpan[], done: Parameters<SpanExporter['export']>[1]): void {
-    this.exporter.export(spans, (result) => {
-      this.report(spans.length, result.code === this.success, result.error);
+function reportOutages(exporter: SpanExporter, success: ExportResultCode): SpanExporter {
+  const send = exporter.export.bind(exporter);
+  let lost = 0;
+  exporter.export = (spans, done) =>
+    send(spans, (result) => {
+      const { code, error }: { code: ExportResultCode; error?: Error & { code?: unknown } } = result;
+      const accepted = code === success;
+      if (!accepted && lost === 0)
+        writeNow(logLine('warn', 'traces: the collector accepts no spans', { error: error?.code ?? error?.message }));
+      if (accepted && lost > 0) writeNow(logLine('info', 'traces: the collector accepts spans again', { lost }));
+      lost = accepted ? 0 : lost + spans.length;
       done(result);
     });
-  }
-
-  shutdown(): Promise<void> {
-    return this.exporter.shutdown();
-  }
-
-  private report(spans: number, accepted: boolean, error?: Error & { code?: unknown }): void {
-    if (!accepted && this.lost === 0)
-      writeNow(logLine('warn', 'traces: the collector accepts no spans', { error: error?.code ?? error?.message }));
-    if (accepted && this.lost > 0)
-      writeNow(logLine('info', 'traces: the collector accepts spans again', { lost: this.lost }));
-    this.lost = accepted ? 0 : this.lost + spans;
-  }
+  return exporter;
 }

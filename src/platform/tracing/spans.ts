@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Attributes, Context, Link, Span, SpanKind } from '@opentelemetry/api';
+import type { Attributes, Link, Span, SpanKind, SpanStatus } from '@opentelemetry/api';
 import type { Sdk } from './sdk';
 
 /** What a span reports. No attribute may contain a secret, a login, an address or a carrier. */
@@ -11,7 +11,10 @@ export interface SpanFacts<T> {
   outcome?: (result: T) => Attributes;
 }
 
-const current = new AsyncLocalStorage<Context>();
+/** `SpanStatusCode.ERROR`. An import of the value would load the optional package. */
+const failed: SpanStatus = { code: 2 };
+/** span of the current request, job or call */
+const current = new AsyncLocalStorage<Span>();
 /** null while traces are off */
 let sdk: Sdk | null = null;
 
@@ -36,8 +39,8 @@ export function isTracing(): boolean {
  */
 export function inSpan<T>(name: string, facts: SpanFacts<T>, work: () => Promise<T>): Promise<T> {
   const parent = sdk === null ? undefined : current.getStore();
-  if (sdk === null || parent === undefined || sdk.api.trace.getSpan(parent)?.isRecording() !== true) return work();
-  return run(sdk, sdk.tracer.startSpan(name, optionsOf(sdk, facts), parent), facts, work);
+  if (sdk === null || parent?.isRecording() !== true) return work();
+  return run(sdk.tracer.startSpan(name, optionsOf(sdk, facts), sdk.contextOf(parent)), facts, work);
 }
 
 /**
@@ -49,75 +52,45 @@ export function inNewTrace<T>(name: string, facts: SpanFacts<T>, cause: object, 
   const { ROOT_CONTEXT, trace } = sdk.api;
   const context = trace.getSpanContext(sdk.extract(cause));
   const links: Link[] = context === undefined ? [] : [{ context }];
-  return run(sdk, sdk.tracer.startSpan(name, { ...optionsOf(sdk, facts), links }, ROOT_CONTEXT), facts, work);
+  return run(sdk.tracer.startSpan(name, { ...optionsOf(sdk, facts), links }, ROOT_CONTEXT), facts, work);
+}
+
+/** Starts the span of a request, whose parent may be a span of the client. */
+export function startRequestSpan(name: string, headers: object): Span | undefined {
+  return sdk?.tracer.startSpan(name, { kind: sdk.api.SpanKind.SERVER }, sdk.extract(headers));
+}
+
+/** Runs the rest of a request in its span. */
+export function continueIn(span: Span, work: () => void): void {
+  current.run(span, work);
+}
+
+/** Ends a span. With `error.type`, it has failed. */
+export function endSpan(span: Span, attributes: Attributes = {}): void {
+  span.setAttributes(attributes);
+  if (attributes['error.type'] !== undefined) span.setStatus(failed);
+  span.end();
 }
 
 /** Returns the headers that pass the current span on: `traceparent` and `tracestate`. */
 export function traceHeaders(): Record<string, string> {
-  const context = sdk === null ? undefined : current.getStore();
-  return sdk === null || context === undefined ? {} : sdk.inject(context);
-}
-
-/** A span of a request, whose parent may be a span of the client. */
-export class RequestSpan {
-  private readonly context: Context;
-
-  private constructor(
-    private readonly loaded: Sdk,
-    private readonly span: Span,
-    parent: Context,
-  ) {
-    this.context = loaded.api.trace.setSpan(parent, span);
-  }
-
-  /** Starts the span. Returns undefined if traces are off. */
-  static start(name: string, headers: object): RequestSpan | undefined {
-    if (sdk === null) return undefined;
-    const parent = sdk.extract(headers);
-    const options = { kind: sdk.api.SpanKind.SERVER };
-    return new RequestSpan(sdk, sdk.tracer.startSpan(name, options, parent), parent);
-  }
-
-  /** id of the trace */
-  get trace_id(): string {
-    return this.span.spanContext().traceId;
-  }
-
-  /** Runs the rest of the request in this span. */
-  continue(work: () => void): void {
-    current.run(this.context, work);
-  }
-
-  /** Ends the span. @param fault why the service could not respond */
-  end(name: string, attributes: Attributes, fault?: string): void {
-    this.span.updateName(name).setAttributes(attributes);
-    if (fault !== undefined) fail(this.loaded, this.span, fault);
-    this.span.end();
-  }
+  const span = sdk === null ? undefined : current.getStore();
+  return sdk === null || span === undefined ? {} : sdk.inject(sdk.contextOf(span));
 }
 
 function optionsOf<T>({ api }: Sdk, { kind = 'INTERNAL', attributes = {} }: SpanFacts<T>) {
   return { kind: api.SpanKind[kind], attributes };
 }
 
-async function run<T>(loaded: Sdk, span: Span, { outcome }: SpanFacts<T>, work: () => Promise<T>): Promise<T> {
-  const { trace, ROOT_CONTEXT } = loaded.api;
+async function run<T>(span: Span, { outcome }: SpanFacts<T>, work: () => Promise<T>): Promise<T> {
   try {
-    const result = await current.run(trace.setSpan(ROOT_CONTEXT, span), work);
-    const attributes = outcome?.(result) ?? {};
-    span.setAttributes(attributes);
-    if (attributes['error.type'] !== undefined) fail(loaded, span, String(attributes['error.type']));
+    const result = await current.run(span, work);
+    endSpan(span, outcome?.(result));
     return result;
   } catch (error) {
-    const { code, name } = error as { code?: unknown; name?: string };
-    fail(loaded, span, typeof code === 'string' ? code : (name ?? 'Error'));
+    // The message of an error is left out, because it may contain values.
+    const { code, name = 'Error' } = error as { code?: unknown; name?: string };
+    endSpan(span, { 'error.type': typeof code === 'string' ? code : name });
     throw error;
-  } finally {
-    span.end();
   }
-}
-
-/** Marks a span as failed. The message of an error is left out, because it may contain values. */
-function fail({ api }: Sdk, span: Span, type: string): void {
-  span.setAttribute('error.type', type).setStatus({ code: api.SpanStatusCode.ERROR });
 }
