@@ -22,7 +22,7 @@ const pollTimeoutMs = 2_000;
 const positionsMax = 1_000;
 const reconnectMs = 1_000;
 /** Number of values of `slotOf`. */
-const slots = 0x1000;
+const slots = 0x10000;
 
 /** Identifies a server and its last start. */
 const serverSql = sql`select concat_ws(' ', inet_server_addr(), inet_server_port(), pg_postmaster_start_time()) as id`;
@@ -242,7 +242,7 @@ export class Replica implements ReadServer, OnApplicationBootstrap, OnModuleDest
 
 /** Returns the last digits of an id, which are random. */
 function slotOf({ user_id }: Reader): number {
-  return parseInt(user_id.slice(-3), 16);
+  return parseInt(user_id.slice(-4), 16);
 }
 
 async function serverOf(client: Pick<Client, 'query'>): Promise<string | undefined> {
