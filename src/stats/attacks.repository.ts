@@ -25,7 +25,7 @@ const network = rawSql('network(set_masklen(ip, case family(ip) when 4 then 24 e
 export class AttacksRepository {
   constructor(private readonly database: Database) {}
 
-  /** Lets later results show the blocks of now. Callers with the same scope share a result. */
+  /** Makes later results show the current blocks. Callers with the same scope share a result. */
   noteBlocks(): void {
     this.database.noteChange(systemActor);
   }
