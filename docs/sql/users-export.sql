@@ -27,7 +27,7 @@ end, coalesce(users.status::text, ''), case
   when users.allowed_ips is null then ''
   when array_to_string(users.allowed_ips, ';') ~ '^[-+0-9.,eE]*$' then csv_quoted(to_json(users.allowed_ips)::text)
   else csv_cell(array_to_string(users.allowed_ips, ';'))
-end, coalesce(csv_quoted(regexp_replace(to_json(users.attributes)::text, ';(?=[''"]*[-=+@＝＋－＠])', '\\u003b', 'g')), ''), users.must_change_password::text, coalesce(rfc3339(users.created_at), ''), coalesce(rfc3339(user_logins.last_login_at), ''), coalesce(host(user_logins.last_login_ip), ''), coalesce(rfc3339(user_seen.last_seen_at), ''), coalesce(rfc3339(users.password_changed_at), '')), users.user_id
+end, coalesce(csv_quoted(regexp_replace(to_json(users.attributes)::text, ';(?=[''"]*[-=+@＝＋－＠])', '\\u003b', 'g')), ''), users.must_change_password::text, coalesce(rfc3339(users.created_at), ''), coalesce(rfc3339(user_logins.last_login_at), ''), coalesce(host(user_logins.last_login_ip), ''), coalesce(rfc3339(user_seen.last_seen_at), ''), coalesce(rfc3339(users.password_changed_at), ''))
 from users
 join user_logins on user_logins.user_id = users.user_id
 join user_seen on user_seen.user_id = users.user_id

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { systemActor } from '../access/actor';
 import type { Scope } from '../access/scope';
 import { eventsFor, visibleEvents } from '../audit/audit-list.sql';
 import { rawSql, sql, type SqlFragment } from '../http/lists/sql';
@@ -17,8 +18,6 @@ export type RefusalRate = Pick<AttacksResponse, 'refused_last_hour' | 'usual_for
 const eventsMax = 200_000;
 /** Maximum number of networks and of users. */
 const rowsMax = 100;
-/** Callers with the same scope share a result. */
-const sharedReader = { actor_type: 'system', user_id: 'attacks' };
 const network = rawSql('network(set_masklen(ip, case family(ip) when 4 then 24 else 64 end))');
 
 /** The SQL of attacks. Reads rejected logins by the index on event type and time. */
@@ -26,15 +25,15 @@ const network = rawSql('network(set_masklen(ip, case family(ip) when 4 then 24 e
 export class AttacksRepository {
   constructor(private readonly database: Database) {}
 
-  /** Lets later results show the blocks of now. */
+  /** Makes later results show the current blocks. Callers with the same scope share a result. */
   noteBlocks(): void {
-    this.database.noteChange(sharedReader);
+    this.database.noteChange(systemActor);
   }
 
   /** Returns the networks with the most rejected logins. Only an unlimited scope shows blocks. */
   listNetworks(scope: Scope): Promise<(AttackingNetwork & { blocked_until: string | null })[]> {
     const seesBlocks = scope.user_type === 'system' && scope.carrier_scope === null;
-    return this.database.reads(sharedReader).run<AttackingNetwork & { blocked_until: string | null }>(sql`
+    return this.database.reads(systemActor).run<AttackingNetwork & { blocked_until: string | null }>(sql`
       select
         attacks.network::text as network, refused, logins_tried, first_at, last_at,
         (
@@ -69,7 +68,7 @@ export class AttacksRepository {
 
   /** Returns the users with the most rejected logins, without deleted users. */
   listUsers(scope: Scope): Promise<Answered<AttackedUserResponse>[]> {
-    return this.database.reads(sharedReader).run<Answered<AttackedUserResponse>>(sql`
+    return this.database.reads(systemActor).run<Answered<AttackedUserResponse>>(sql`
       select users.user_id, users.name, refused, networks, last_at
       from (
         select
@@ -97,7 +96,7 @@ export class AttacksRepository {
 
   /** Counts the rejected logins of the last hour, and of the same hour on the last 7 days. */
   async findRate(scope: Scope): Promise<RefusalRate> {
-    const [row] = await this.database.reads(sharedReader).run<RefusalRate>(sql`
+    const [row] = await this.database.reads(systemActor).run<RefusalRate>(sql`
       select
         (
           select count(*)::integer

@@ -3,7 +3,7 @@ import type { Actor } from '../access/actor';
 import { permitsAll } from '../access/administrators.sql';
 import type { Scope } from '../access/scope';
 import type { Condition } from '../http/lists/filter';
-import { type Page, type Queries, readPage } from '../http/lists/page';
+import { type Page, readPage } from '../http/lists/page';
 import { rawSql, sql, type SqlFragment } from '../http/lists/sql';
 import type { Answered } from '../platform/times';
 import { advisoryLocks } from '../platform/advisory-locks';
@@ -81,11 +81,7 @@ export class UsersRepository {
    * Returns one page of the users within a scope that match a query.
    * The page contains only deleted users or no deleted users.
    */
-  list(
-    scope: Scope,
-    query: UserListQuery,
-    queries: Queries = this.database.answers,
-  ): Promise<Page<Answered<UserRecord>>> {
+  list(scope: Scope, query: UserListQuery, queries = this.database.answers): Promise<Page<Answered<UserRecord>>> {
     const list = query.deleted ? deletedUserList : userList;
     const state = rawSql(query.deleted ? 'users.deleted_at is not null' : 'users.deleted_at is null');
     const visible = sql`${state} and ${visibleUsers(scope)}`;

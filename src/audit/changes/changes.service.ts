@@ -33,12 +33,6 @@ export type ReadUsers = (actor: Actor, user_ids: string[]) => Promise<Map<string
 /** A page of changes as it is sent. */
 export type ChangePage = Omit<ChangeListResponse, 'items'> & { items: Answered<ChangeResponse>[] };
 
-/** The server of a copy, and the cursor of the changes after the copy. */
-export interface Copy {
-  reads: Reads;
-  changes_cursor: string;
-}
-
 /** The request for a page. */
 export interface PageRequest {
   /** authorizes the request again */
@@ -91,7 +85,7 @@ export class ChangesService {
    * @param actor null = the primary
    * @param after position of the earlier page; the pages of a copy are never older than the first
    */
-  async beginCopy(actor: Actor | null, after?: CursorPosition): Promise<Copy> {
+  async beginCopy(actor: Actor | null, after?: CursorPosition): Promise<{ reads: Reads; changes_cursor: string }> {
     const reads = this.changes.reads(actor, after);
     const { tx, at } = reads.horizon ?? this.notifications.horizon ?? (await this.changes.findEnd()).place;
     return { reads: { ...reads, since: tx }, changes_cursor: this.cursors.encode({ event_id: nilId, tx, at }) };

@@ -11,7 +11,7 @@ import { CONFIG, type Config } from '../config/config';
 import { MetricsService } from '../metrics/metrics.service';
 import { untilNoConflict } from './conflicts';
 import { showPool } from './database.metrics';
-import type { Reader, Reads, ReadServer, Send, SendElsewhere } from './reads';
+import type { Reader, Reads, ReadServer, Send } from './reads';
 import { Snapshot } from './snapshot';
 import { timesAsTexts } from './time-parser';
 
@@ -102,9 +102,8 @@ export class Database {
   }
 
   /** Returns `answers` for statements that are sent to another server. */
-  answersFrom(send: SendElsewhere): Queries {
-    const primary: Send = (query, values) => this.send(query, values);
-    return this.queriesWith({ types: timesAsTexts }, (query, values) => send(query, values, primary));
+  answersFrom(send: Send): Queries {
+    return this.queriesWith({ types: timesAsTexts }, send);
   }
 
   private queriesWith(
@@ -136,8 +135,11 @@ export class Database {
     return name;
   }
 
-  /** Retries a conflict outside a transaction; inside, the whole transaction is retried. */
-  private send<Row>(query: QueryConfig, values: unknown[]): Promise<Row[]> {
+  /**
+   * Sends a statement. Retries a conflict outside a transaction; inside, the whole transaction is
+   * retried.
+   */
+  send<Row>(query: QueryConfig, values: unknown[]): Promise<Row[]> {
     const send = () => this.sendOnce<Row>(query, values);
     return this.txHost.isTransactionActive() ? send() : untilNoConflict(send);
   }

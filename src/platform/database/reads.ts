@@ -20,9 +20,8 @@ export interface Position {
   horizon: Horizon;
 }
 
-/** The identity of a caller who reads lists. */
+/** A caller who reads lists. */
 export interface Reader {
-  actor_type: string;
   user_id: string;
 }
 
@@ -36,9 +35,6 @@ export interface Reads extends Queries {
 
 /** Sends a statement. */
 export type Send = <Row>(query: QueryConfig, values: unknown[]) => Promise<Row[]>;
-
-/** Sends a statement to another server, and after a fault to the primary. */
-export type SendElsewhere = <Row>(query: QueryConfig, values: unknown[], primary: Send) => Promise<Row[]>;
 
 /** A server for lists beside the primary. */
 export interface ReadServer {

@@ -1,6 +1,5 @@
 import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
-import { LRUCache } from 'lru-cache';
-import type { Client, Pool, PoolClient, QueryConfig } from 'pg';
+import type { Client, Pool, PoolClient } from 'pg';
 import { AppError } from '../../http/errors/app-error';
 import { isTimeLimit, markDriverFault } from '../../http/errors/database-error';
 import type { CursorPosition } from '../../http/lists/cursor';
@@ -14,21 +13,21 @@ import { Database } from './database';
 import { DatabaseClient } from './database-client';
 import { readsCounter, replicaLag } from './database.metrics';
 import { Notifications } from './notifications.service';
-import type { Position, Reader, Reads, ReadServer, Send, SendElsewhere } from './reads';
+import type { Position, Reader, Reads, ReadServer, Send } from './reads';
 import { Snapshot } from './snapshot';
 
 const pollEveryMs = 250;
 const pollTimeoutMs = 2_000;
-/** Time from the start of a successful poll during which the replica may be read. */
-const trustMs = 1_000;
 /** Positions of the primary that are kept, for about four minutes. */
 const positionsMax = 1_000;
 const reconnectMs = 1_000;
+/** Number of values of `slotOf`. */
+const slots = 0x10000;
 
 /** Identifies a server and its last start. */
 const serverSql = sql`select concat_ws(' ', inet_server_addr(), inet_server_port(), pg_postmaster_start_time()) as id`;
 /** Identifies a primary and its standbys. */
-const systemSql = sql`select system_identifier::text as system from pg_control_system()`;
+const systemSql = sql`select system_identifier::text as id from pg_control_system()`;
 /**
  * How far a standby has replayed. A standby that receives a timeline has replayed nothing that the
  * timeline lacks. Roles without `pg_read_all_stats` do not see it, and the other two follow later.
@@ -37,8 +36,7 @@ const stateSql = `
   select
     pg_is_in_recovery() as is_standby,
     pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0')::float8 as lsn,
-    greatest(checkpoint.timeline_id, recovery.min_recovery_end_timeline, receiver.received_tli) as timeline,
-    pg_backend_pid() as pid
+    greatest(checkpoint.timeline_id, recovery.min_recovery_end_timeline, receiver.received_tli) as timeline
   from pg_control_checkpoint() checkpoint
   cross join pg_control_recovery() recovery
   left join pg_stat_wal_receiver receiver on true`;
@@ -47,7 +45,6 @@ interface State {
   is_standby: boolean;
   lsn: number;
   timeline: number;
-  pid: number;
 }
 
 /**
@@ -55,31 +52,28 @@ interface State {
  * The listening connection reports positions of the primary in its WAL, each with the time before
  * which all acknowledged commits are included. The newest position that the standby has replayed
  * tells how old its state is, without comparing the clocks of two machines.
- * A fault of the standby is never visible to a caller: the primary is read instead.
+ * A fault of the standby is never visible to a caller: the primary is read instead. Only an export
+ * that has begun fails.
  */
 @Injectable()
 export class Replica implements ReadServer, OnApplicationBootstrap, OnModuleDestroy {
   private readonly logger = new Logger(Replica.name);
-  private readonly url: string | undefined;
   private readonly pool: Pool | undefined;
-  private readonly poolMax: number;
   /** connections that run a statement */
-  private readonly busy = new Set<PoolClient>();
-  private readonly snapshots = new Set<Snapshot>();
+  private readonly busy = new Set<Client>();
   /** positions that the standby may not have replayed yet, the oldest first */
   private positions: Position[] = [];
-  /** the newest position that the standby has replayed */
+  /** the newest position that the standby has replayed; null = the standby is not read */
   private reached: Position | null = null;
   /** time of the last position that was reached, at first the start of the process */
   private reachedAt = monotonicMs();
-  private trustedUntil = 0;
-  /** time of the last change of each reader */
-  private readonly changes: LRUCache<string, number>;
-  /** latest time of a change that `changes` no longer contains */
-  private forgotten = 0;
+  /** Time of the last change by `slotOf` a reader. Readers who share a slot share their changes. */
+  private readonly changes = new Float64Array(slots);
+  /** connection that reads the state of the standby */
   private client: Client | null = null;
-  /** server of `client` */
-  private server = '';
+  /** server of `client`: a URL can lead to several standbys */
+  private server: string | undefined;
+  /** servers of the connections of the pool */
   private readonly servers = new WeakMap<object, string | undefined>();
   private timer: NodeJS.Timeout | undefined;
   private stopped = false;
@@ -92,26 +86,24 @@ export class Replica implements ReadServer, OnApplicationBootstrap, OnModuleDest
     notifications: Notifications,
     metrics: MetricsService,
   ) {
-    this.url = config.DATABASE_REPLICA_URL;
-    // As many connections as long work has places on the primary.
-    this.poolMax = Math.floor(shareOf(config.DATABASE_POOL_MAX, poolMinPerWorker) / 2);
-    this.changes = new LRUCache({
-      max: 10_000,
-      dispose: (time, _key, reason) => {
-        if (reason === 'evict') this.forgotten = Math.max(this.forgotten, time);
-      },
-    });
-    if (this.url === undefined) return;
-    this.pool = replicaPool(this.url, this.poolMax, (client) => this.identify(client));
+    const url = config.DATABASE_REPLICA_URL;
+    if (url === undefined) return;
+    // As many connections as lists can run at a time.
+    const max = Math.floor(shareOf(config.DATABASE_POOL_MAX, poolMinPerWorker) / 2);
+    this.pool = replicaPool(url, max, async (client) => void this.servers.set(client, await serverOf(client)));
     database.readFrom(this);
     notifications.onPosition((position) => this.positions.push(position) > positionsMax && this.positions.shift());
-    notifications.onGap(() => this.lose(null));
+    // The next primary may continue from an earlier position.
+    notifications.onGap(() => {
+      this.reached = null;
+      this.positions = [];
+    });
     metrics.beforeScrape(() => replicaLag.set((monotonicMs() - this.reachedAt) / 1_000));
   }
 
   /** Whether there is a replica. */
   get isConfigured(): boolean {
-    return this.url !== undefined;
+    return this.pool !== undefined;
   }
 
   onApplicationBootstrap(): void {
@@ -120,8 +112,8 @@ export class Replica implements ReadServer, OnApplicationBootstrap, OnModuleDest
 
   async onModuleDestroy(): Promise<void> {
     this.stopped = true;
-    this.lose('the service stops');
     clearTimeout(this.timer);
+    this.lose('the service stops');
     await this.pool?.end();
   }
 
@@ -130,7 +122,7 @@ export class Replica implements ReadServer, OnApplicationBootstrap, OnModuleDest
    * all changes until now.
    */
   noteChange(reader: Reader): void {
-    if (this.isConfigured) this.changes.set(keyOf(reader), monotonicMs());
+    this.changes[slotOf(reader)] = monotonicMs();
   }
 
   /**
@@ -138,51 +130,27 @@ export class Replica implements ReadServer, OnApplicationBootstrap, OnModuleDest
    * @param after position of an earlier page, which the list must not be older than
    */
   reads(reader: Reader, after?: CursorPosition): Reads | null {
-    const { reached, server, url } = this;
-    const reason = this.reasonFor(reader, after);
+    const { reached, server } = this;
+    const isLate =
+      reached === null ||
+      monotonicMs() - reached.since >= this.config.REPLICA_LAG_MAX_MS ||
+      // Without `since`, the earlier page came from an instance that does not know the replica.
+      (after !== undefined && (after.since === undefined || BigInt(after.since) > BigInt(reached.horizon.tx)));
+    const isBeforeOwn = !isLate && reached.since <= (this.changes[slotOf(reader)] as number);
+    const reason = isLate ? 'lag' : isBeforeOwn ? 'own_change' : null;
     readsCounter.inc({ server: reason === null ? 'replica' : 'primary', reason: reason ?? '' });
-    if (reason !== null || reached === null || url === undefined) return null;
-    // Another standby, which is measured from now on, may not have reached the horizon (F37).
-    const send: SendElsewhere = (query, values, primary) => this.send(server, query, values, primary);
-    const cancel = (pid: number) => send({ text: 'select pg_cancel_backend($1)' }, [pid], () => Promise.resolve([]));
+    if (isLate || isBeforeOwn) return null;
     return {
-      ...this.database.answersFrom(send),
+      ...this.database.answersFrom((query, values) => this.send(server, query, values)),
       horizon: reached.horizon,
-      openSnapshot: async (holder, signal) => {
-        try {
-          const snapshot = await Snapshot.open(url, cancel, holder, signal);
-          const [opened] = await snapshot.run<{ id: string }>(serverSql);
-          if (opened?.id !== server) await snapshot.close();
-          else {
-            this.snapshots.add(snapshot);
-            snapshot.onClose = () => this.snapshots.delete(snapshot);
-            return snapshot;
-          }
-        } catch (error) {
-          if (error instanceof AppError) throw error;
-        }
-        readsCounter.inc({ server: 'primary', reason: 'fault' });
-        return this.database.openSnapshot(holder, signal);
-      },
+      openSnapshot: (holder, signal) => this.openSnapshot(server, holder, signal),
     };
   }
 
-  private reasonFor(reader: Reader, after?: CursorPosition): string | null {
-    const { reached, pool } = this;
-    const now = monotonicMs();
-    if (reached === null || now >= this.trustedUntil || now - reached.since >= this.config.REPLICA_LAG_MAX_MS)
-      return 'lag';
-    if (reached.since <= (this.changes.get(keyOf(reader)) ?? this.forgotten)) return 'own_change';
-    // Without `since`, the earlier page came from an instance that does not know the replica.
-    if (after !== undefined && (after.since === undefined || BigInt(after.since) > BigInt(reached.horizon.tx)))
-      return 'earlier_page';
-    return this.busy.size + (pool?.waitingCount ?? 0) >= this.poolMax ? 'busy' : null;
-  }
-
   /** Sends a statement to the standby, and after a fault to the primary. */
-  private async send<Row>(server: string, query: QueryConfig, values: unknown[], primary: Send): Promise<Row[]> {
+  private async send<Row>(server: string | undefined, ...[query, values]: Parameters<Send>): Promise<Row[]> {
     try {
-      const client = await (this.pool as Pool).connect();
+      const client = (await (this.pool as Pool).connect()) as PoolClient & Client;
       this.busy.add(client);
       try {
         if (this.servers.get(client) !== server) throw new Error('the connection leads to another standby');
@@ -195,49 +163,54 @@ export class Replica implements ReadServer, OnApplicationBootstrap, OnModuleDest
       // The primary would not respond in time either.
       if (isTimeLimit(markDriverFault(error))) throw error;
       readsCounter.inc({ server: 'primary', reason: 'fault' });
-      return primary(query, values);
+      return this.database.send(query, values);
     }
+  }
+
+  private async openSnapshot(server: string | undefined, holder: string, signal: AbortSignal): Promise<Snapshot> {
+    const cancel = (pid: number) => (this.pool as Pool).query('select pg_cancel_backend($1)', [pid]);
+    try {
+      const snapshot = await Snapshot.open(this.config.DATABASE_REPLICA_URL as string, cancel, holder, signal);
+      const [found] = await snapshot.run<{ id: string }>(serverSql).catch(() => []);
+      if (found?.id === server) return snapshot;
+      await snapshot.close();
+    } catch (error) {
+      if (error instanceof AppError) throw error;
+    }
+    readsCounter.inc({ server: 'primary', reason: 'fault' });
+    return this.database.openSnapshot(holder, signal);
   }
 
   private async poll(): Promise<void> {
     const startedAt = monotonicMs();
     try {
-      const client = (this.client ??= await this.connect());
-      const { rows } = await client.query<State>(stateSql);
-      if (this.client === client) this.observe(rows[0] as State, startedAt);
+      const client = this.client ?? (await this.connect());
+      this.observe((await client.query<State>(stateSql)).rows[0] as State);
     } catch (error) {
       this.lose((error as Error).message);
     }
-    if (this.stopped) return this.lose(null);
+    if (this.stopped) return this.lose('the service stops');
     const pause = this.client === null ? reconnectMs : startedAt + pollEveryMs - monotonicMs();
     this.timer = setTimeout(() => void this.poll(), Math.max(0, pause)).unref();
   }
 
   private async connect(): Promise<Client> {
-    const client = new DatabaseClient({
-      connectionString: this.url,
+    const client = (this.client = new DatabaseClient({
+      connectionString: this.config.DATABASE_REPLICA_URL,
       application_name: 'carrier-identity replica state',
       connectionTimeoutMillis: pollTimeoutMs,
       query_timeout: pollTimeoutMs,
-    });
-    client.on('error', ({ message }) => this.client === client && this.lose(message));
-    try {
-      await client.connect();
-      const own = await client.query<{ system: string }>(systemSql.toQuery());
-      const [primary] = await this.database.run<{ system: string }>(systemSql);
-      if (own.rows[0]?.system !== primary?.system) throw new Error('the server is not a standby of the primary');
-      this.server = (await client.query<{ id: string }>(serverSql.toQuery())).rows[0]?.id ?? '';
-      return client;
-    } catch (error) {
-      client.end().catch(() => undefined);
-      throw error;
-    }
+    }));
+    await client.connect();
+    const own = await client.query<{ id: string }>(systemSql.toQuery());
+    const [primary] = await this.database.run<{ id: string }>(systemSql);
+    if (own.rows[0]?.id !== primary?.id) throw new Error('the server is not a standby of the primary');
+    this.server = await serverOf(client);
+    return client;
   }
 
-  private observe({ is_standby, lsn, timeline, pid }: State, startedAt: number): void {
+  private observe({ is_standby, lsn, timeline }: State): void {
     if (!is_standby) throw new Error('the server is not a standby');
-    if (pid !== (this.client as Client & { processID: number }).processID)
-      throw new Error('DATABASE_REPLICA_URL leads to a pooler');
     const latest = this.positions.at(-1);
     if (latest === undefined) return;
     if (latest.timeline !== timeline)
@@ -247,7 +220,6 @@ export class Replica implements ReadServer, OnApplicationBootstrap, OnModuleDest
       this.reached = this.positions[index] as Position;
       this.reachedAt = this.reached.since;
       this.positions.splice(0, index);
-      this.trustedUntil = startedAt + trustMs;
     }
     if (this.reason !== null) this.logger.warn('replica: is read again');
     this.reason = null;
@@ -256,30 +228,24 @@ export class Replica implements ReadServer, OnApplicationBootstrap, OnModuleDest
   /**
    * Stops reading the standby until a new connection shows its state. Running statements fail, and
    * are sent to the primary.
-   * @param reason null if the primary is lost or the service stops
    */
-  private lose(reason: string | null): void {
+  private lose(reason: string): void {
     this.reached = null;
-    if (reason === null) this.positions = [];
     this.client?.end().catch(() => undefined);
     this.client = null;
-    if (reason !== null) {
-      for (const client of this.busy as Set<PoolClient & Pick<Client, 'end'>>) client.end().catch(() => undefined);
-      for (const snapshot of this.snapshots) void snapshot.close();
-      this.snapshots.clear();
-    }
-    if (this.stopped || reason === null || reason === this.reason) return;
+    for (const client of this.busy) client.end().catch(() => undefined);
+    if (this.stopped || reason === this.reason) return;
     this.reason = reason;
     this.logger.warn(`replica: is not read: ${reason}`);
   }
-
-  /** Notes the server of a new connection: a URL can lead to several standbys. */
-  private async identify(client: PoolClient): Promise<void> {
-    const query = { ...serverSql.toQuery(), query_timeout: pollTimeoutMs };
-    this.servers.set(client, (await client.query<{ id: string }>(query)).rows[0]?.id);
-  }
 }
 
-function keyOf({ actor_type, user_id }: Reader): string {
-  return `${actor_type}:${user_id}`;
+/** Returns the last digits of an id, which are random. */
+function slotOf({ user_id }: Reader): number {
+  return parseInt(user_id.slice(-4), 16);
+}
+
+async function serverOf(client: Pick<Client, 'query'>): Promise<string | undefined> {
+  const query = { ...serverSql.toQuery(), query_timeout: pollTimeoutMs };
+  return (await client.query<{ id: string }>(query)).rows[0]?.id;
 }

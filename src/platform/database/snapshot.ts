@@ -15,12 +15,6 @@ const openMax = 2;
 const holders = new Set<string>();
 const alreadyRunning = 'You or your carrier have a running request of this kind. Wait until it ends, or cancel it.';
 
-/** How far the rows of `texts` were read. */
-export interface Progress {
-  /** second column of the last row that was yielded */
-  last?: string | undefined;
-}
-
 /**
  * A read-only snapshot of the database, to be read in batches for any length of time.
  * Uses a separate connection, so that a slow reader does not block the pool. Aborting the signal
@@ -30,8 +24,6 @@ export class Snapshot {
   private pid = 0;
   private running = false;
   private closing: Promise<void> | null = null;
-  /** runs when the snapshot is closed */
-  onClose = (): unknown => undefined;
 
   private constructor(
     private readonly client: Client,
@@ -78,13 +70,13 @@ export class Snapshot {
   }
 
   /**
-   * Yields the rows of a query with a text column, in batches of `rows` joined to one text.
+   * Yields the rows of a query with one text column, in batches of `rows` joined to one text.
    * Adds `end` after each row. Fetches the next batch while the caller uses the current one.
    */
-  async *texts(query: SqlFragment, rows: number, end: string, progress: Progress = {}): AsyncGenerator<string> {
+  async *texts(query: SqlFragment, rows: number, end: string): AsyncGenerator<string> {
     const fetch = () => {
       const fetched = this.execute(() =>
-        this.client.query<[string, string?]>({ text: `fetch ${rows} from texts`, rowMode: 'array' }),
+        this.client.query<[string]>({ text: `fetch ${rows} from texts`, rowMode: 'array' }),
       );
       // Avoids an unhandled rejection; the `await` below still throws.
       fetched.catch(() => undefined);
@@ -97,7 +89,6 @@ export class Snapshot {
         const { rows: lines } = await next;
         if (lines.length === 0) return;
         next = fetch();
-        progress.last = lines.at(-1)?.[1];
         yield lines.map(([line]) => line).join(end) + end;
       }
     } finally {
@@ -111,7 +102,6 @@ export class Snapshot {
       // The process id belongs to this connection until it ends, so no other statement is canceled.
       if (this.running) await this.cancel(this.pid).catch(() => undefined);
       await this.client.end().catch(() => undefined);
-      this.onClose();
       holders.delete(this.holder);
     })();
     return this.closing;

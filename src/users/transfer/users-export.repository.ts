@@ -3,10 +3,9 @@ import type { Scope } from '../../access/scope';
 import type { Condition } from '../../http/lists/filter';
 import { filterSql } from '../../http/lists/filter.sql';
 import { joinSql, rawSql, sql, type SqlFragment } from '../../http/lists/sql';
-import { AppError } from '../../http/errors/app-error';
 import { Database } from '../../platform/database/database';
 import type { Reads } from '../../platform/database/reads';
-import type { Progress } from '../../platform/database/snapshot';
+import type { Snapshot } from '../../platform/database/snapshot';
 import type { CellForm } from '../user-fields';
 import { userFilterSql } from '../user-list.sql';
 import { userColumn, userJoins, visibleUsers } from '../users.sql';
@@ -53,78 +52,40 @@ export interface OpenExport {
 export class UsersExportRepository {
   constructor(private readonly database: Database) {}
 
-  /**
-   * Opens an export of the users in a scope that match a filter, from one snapshot. If a replica
-   * fails, the users that follow are read from a snapshot of the primary.
-   */
+  /** Opens an export of the users in a scope that match a filter, from one snapshot. */
   async open(request: ExportRequest, signal: AbortSignal, reads?: Reads): Promise<OpenExport> {
     const { holder, format } = request;
-    const source = sql`users where ${exportedSql(request)}`;
-    const read = (from: Pick<Reads, 'openSnapshot'>, progress: Progress) => {
-      const condition = exportedSql(request, progress.last);
-      const lines = format === 'csv' ? csvLines(condition, request) : jsonLines(condition, request);
-      return this.read(from, holder, source, lines, format === 'csv' ? '\r\n' : '\n', signal, progress);
-    };
-    if (reads === undefined || reads.horizon === null) return read(this.database, {});
-    const progress: Progress = {};
-    const opened = await read(reads, progress).catch((error: unknown) => {
-      const isLimit = error instanceof AppError && error.code !== 'service.database_unavailable';
-      if (isLimit || signal.aborted) throw error;
-      return read(this.database, progress);
-    });
-    const onPrimary = () => read(this.database, progress);
-    return { ...opened, texts: continued(opened.texts, onPrimary, signal) };
+    const condition = exportedSql(request);
+    const source = sql`users where ${condition}`;
+    const lines = format === 'csv' ? csvLines(condition, request) : jsonLines(condition, request);
+    const snapshot = await (reads ?? this.database).openSnapshot(holder, signal);
+    return readAll(snapshot, source, lines, format === 'csv' ? '\r\n' : '\n');
   }
 
   /** Opens a CSV file of the rows that an operation skipped, in the order of the imported file. */
-  openSkipped(holder: string, operation_id: string, signal: AbortSignal): Promise<OpenExport> {
+  async openSkipped(holder: string, operation_id: string, signal: AbortSignal): Promise<OpenExport> {
     const source = sql`operation_skipped where operation_id = ${operation_id}::uuid`;
-    return this.read(this.database, holder, source, skippedLines(operation_id), '\r\n', signal);
-  }
-
-  private async read(
-    from: Pick<Reads, 'openSnapshot'>,
-    holder: string,
-    source: SqlFragment,
-    lines: SqlFragment,
-    end: string,
-    signal: AbortSignal,
-    progress?: Progress,
-  ): Promise<OpenExport> {
-    const snapshot = await from.openSnapshot(holder, signal);
-    try {
-      const [found] = await snapshot.run<{ count: number }>(sql`
-        select count(*)::integer as count
-        from ${source}`);
-      const texts = snapshot.texts(lines, rowsPerFetch, end, progress);
-      return { count: found?.count ?? 0, texts, close: () => snapshot.close() };
-    } catch (error) {
-      await snapshot.close();
-      throw error;
-    }
+    return readAll(await this.database.openSnapshot(holder, signal), source, skippedLines(operation_id), '\r\n');
   }
 }
 
-/** Yields the texts of an export, and after a fault those that another server has after them. */
-async function* continued(
-  texts: AsyncGenerator<string>,
-  open: () => Promise<OpenExport>,
-  signal: AbortSignal,
-): AsyncGenerator<string> {
+async function readAll(snapshot: Snapshot, source: SqlFragment, lines: SqlFragment, end: string): Promise<OpenExport> {
   try {
-    yield* texts;
-    return;
+    const [found] = await snapshot.run<{ count: number }>(sql`
+      select count(*)::integer as count
+      from ${source}`);
+    const texts = snapshot.texts(lines, rowsPerFetch, end);
+    return { count: found?.count ?? 0, texts, close: () => snapshot.close() };
   } catch (error) {
-    if (signal.aborted) throw error;
+    await snapshot.close();
+    throw error;
   }
-  yield* (await open()).texts;
 }
 
-function exportedSql({ scope, conditions }: ExportRequest, after?: string): SqlFragment {
-  const rest = after === undefined ? sql`` : sql`\n    and users.user_id > ${after}::uuid`;
+function exportedSql({ scope, conditions }: ExportRequest): SqlFragment {
   return sql`users.deleted_at is null
     and ${visibleUsers(scope)}
-    and ${filterSql(conditions, userFilterSql)}${rest}`;
+    and ${filterSql(conditions, userFilterSql)}`;
 }
 
 function csvLines(condition: SqlFragment, { columns, delimiter }: ExportRequest): SqlFragment {
@@ -145,7 +106,7 @@ function csvLines(condition: SqlFragment, { columns, delimiter }: ExportRequest)
   };
   const cells = columns.map((name) => rawSql(cell[transferColumns[name]](userColumn(name))));
   return sql`
-    select concat_ws(${delimiter}::text, ${joinSql(cells, ', ')}), users.user_id
+    select concat_ws(${delimiter}::text, ${joinSql(cells, ', ')})
     from users
     ${userJoins}
     where ${condition}
@@ -165,16 +126,14 @@ function jsonLines(condition: SqlFragment, { columns: names, hashes_unless_roles
       ) as password_hash`;
   const all = hashes_unless_roles === null ? columns : [...columns, hash];
   return sql`
-    select
-      (
-        select row_to_json(line)::text
-        from (select ${joinSql(all, ', ')}) line
-      ),
-      users.user_id
-    from users
-    ${userJoins}
-    where ${condition}
-    order by users.user_id`;
+    select row_to_json(line)::text
+    from (
+      select ${joinSql(all, ', ')}
+      from users
+      ${userJoins}
+      where ${condition}
+      order by users.user_id
+    ) line`;
 }
 
 function skippedLines(operation_id: string): SqlFragment {

@@ -116,8 +116,7 @@ const exportDescription = [
     'line break, where spreadsheets of some languages split cells; in `attributes`, the `;` becomes `\\u003b`.',
   'A carrier, or a System User with their API keys, has one export at a time; a second export returns 429. ' +
     'A client that reads nothing for 30 seconds, or less than 16 KiB per second for long, is disconnected.',
-  'The audit log records each export. If the standby that serves an export fails, the remaining users come from ' +
-    'another snapshot. If an export fails midway, the connection closes before the end of the body.',
+  'The audit log records each export. If an export fails midway, the connection closes before the end of the body.',
 ].join('\n');
 
 const linkDescription = [
