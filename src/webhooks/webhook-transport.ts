@@ -53,7 +53,7 @@ export class WebhookTransport {
       });
     const outcome = await inSpan(
       'POST',
-      { kind: 'CLIENT', attributes: spanAttributes(url), outcome: spanOutcome },
+      { kind: 'CLIENT', attributes: { 'http.request.method': 'POST' }, outcome: spanOutcome },
       send,
     );
     return { ...outcome, duration_ms: Math.round(monotonicMs() - start) };
@@ -95,11 +95,6 @@ export class WebhookTransport {
       sent.end(body);
     });
   }
-}
-
-/** Path and query may contain a secret of the target. */
-function spanAttributes(url: string) {
-  return { 'http.request.method': 'POST', 'server.address': URL.canParse(url) ? hostOf(new URL(url)) : '' };
 }
 
 function spanOutcome(outcome: Outcome) {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { accessSync, chmodSync, constants, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { hostUrls } from './host-urls';
 import { readSecretFiles } from './secret-files';
 import { type Settings, settings } from './settings';
 import { warningsOf } from './warnings';
@@ -131,6 +132,8 @@ function crossFaults(values: Settings): string[] {
     faults.push('DATABASE_DIRECT_URL: requires DATABASE_URL');
   if (values.DATABASE_URL === undefined && values.DATABASE_REPLICA_URL !== undefined)
     faults.push('DATABASE_REPLICA_URL: requires DATABASE_URL');
+  if (values.DATABASE_REPLICA_URL !== undefined && hostUrls(values.DATABASE_REPLICA_URL).length > 1)
+    faults.push('DATABASE_REPLICA_URL: must have one host, a standby');
   if (values.ADMIN_PASSWORD !== undefined && values.ADMIN_EMAIL === undefined)
     faults.push('ADMIN_EMAIL: must be set together with ADMIN_PASSWORD');
   if (values.LOCKOUT_MAX_SECONDS < values.LOCKOUT_FIRST_SECONDS)
