@@ -30,8 +30,14 @@ const { values: options } = parseArgs({
     short: { type: 'boolean', default: false },
     console: { type: 'string' },
     keep: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
   },
 });
+if (options.help) {
+  const [usage] = fs.readFileSync(__filename, 'utf8').match(/^(\/\/.*\n)+/);
+  console.log(`${usage.replaceAll('// ', '')}faults: ${Object.keys(faults).join(', ')}`);
+  process.exit();
+}
 
 const tell = (text) => console.error(`${new Date().toISOString().slice(11, 19)} ${text}`);
 

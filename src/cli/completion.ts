@@ -15,14 +15,15 @@ ${cases.map(([pattern, words]) => `    ${pattern}) words='${words}' ;;`).join('\
   esac
   COMPREPLY=($(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}"))
 }
-complete -F _${name} ${name}`;
+complete -o default -F _${name} ${name}`;
 }
 
 function casesOf(command: Command, parent: string): [pattern: string, words: string][] {
   const path = `${parent} ${command.name()}`;
   if (command.commands.length === 0) {
-    const options = command.options.map(({ long }) => long).join(' ');
-    return [[`'${path}' | '${path} '*`, `${options} --help`.trim()]];
+    const choices = command.registeredArguments.flatMap(({ argChoices = [] }) => argChoices);
+    const options = command.options.map(({ long }) => long);
+    return [[`'${path}' | '${path} '*`, [...choices, ...options, '--help'].join(' ')]];
   }
   return [[`'${path}'`, namesOf(command)], ...command.commands.flatMap((child) => casesOf(child, path))];
 }

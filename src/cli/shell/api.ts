@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createIdentity, type Identity, IdentityError } from '@carrier-identity/client';
+import { currentTime } from '../../platform/clock';
 import { shellEnvironment } from '../../platform/config/shell-environment';
 import { CommandError } from '../command-error';
 import { note } from './output';
@@ -53,10 +54,16 @@ function checked(key: string | undefined, source: string): string {
   return key;
 }
 
-/** Prints that a command waits for the service. @throws other errors, and for an unknown host */
+/** Longer than the time between two attempts. */
+const outageMs = 30_000;
+let failedAt = 0;
+
+/** Prints once per outage that a command waits. @throws other errors, and for an unknown host */
 export function reportOutage(error: unknown): void {
   if (!(error instanceof IdentityError) || !error.unavailable || causeOf(error) === 'ENOTFOUND') throw error;
-  note(`${messageOf(error)}\nWaiting for the service`);
+  const now = currentTime().getTime();
+  if (now - failedAt > outageMs) note(`${messageOf(error)}\nWaiting for the service`);
+  failedAt = now;
 }
 
 /** Turns a failed request into a message and an exit code. Returns other errors unchanged. */
@@ -73,9 +80,10 @@ export function explain(error: unknown): unknown {
 
 function messageOf(error: IdentityError): string {
   const cause = causeOf(error);
-  const faults = error.errors.map(({ pointer, parameter, code, detail }) => {
-    return `  ${pointer?.slice(1) ?? parameter ?? code}: ${detail ?? code}`;
-  });
+  // A single missing permission is in the message already.
+  const faults = error.errors
+    .filter(({ detail }) => detail === undefined || !error.message.endsWith(detail))
+    .map(({ pointer, parameter, code, detail }) => `  ${pointer?.slice(1) ?? parameter ?? code}: ${detail ?? code}`);
   return [`${error.message}${cause === undefined ? '' : ` (${cause})`}`, ...faults].join('\n');
 }
 
