@@ -201,6 +201,7 @@ export class Replica implements ReadServer, OnApplicationBootstrap, OnModuleDest
       connectionTimeoutMillis: pollTimeoutMs,
       query_timeout: pollTimeoutMs,
     }));
+    client.on('error', ({ message }) => this.client === client && this.lose(message));
     await client.connect();
     const own = await client.query<{ id: string }>(systemSql.toQuery());
     const [primary] = await this.database.run<{ id: string }>(systemSql);
