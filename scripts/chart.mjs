@@ -1,6 +1,6 @@
 // `npm run chart`: checks the Helm chart with each set of example values.
 // Lints and renders it, validates the result, and compares it with the golden files.
-// `npm run chart -- --write` updates the golden files.
+// `npm run chart -- --write` updates the golden files, `--install` only installs the programs.
 //
 // helm and kubeconform come from PATH, or Go builds them once. The schemas of Kubernetes come from
 // a Python package. Both are kept in the user's cache. test/deploy/schemas has the schemas of the
@@ -26,6 +26,7 @@ process.chdir(join(import.meta.dirname, '..'));
 const helm = tool('helm');
 const kubeconform = tool('kubeconform');
 const schemas = kubernetesSchemas();
+if (process.argv.includes('--install')) process.exit(0);
 const validated = [];
 for (const example of readdirSync(examples)) {
   const values = ['--kube-version', KUBERNETES, '--values', join(examples, example, 'values.yaml')];

@@ -66,7 +66,7 @@ async function drill(name, world) {
   await cluster.rows(`update users set status = 'active' where carrier_id = 'drill' and status = 'disabled'`);
   if (fault.isKept) await instances.restart(1);
   if (fault.isAsynchronous) await cluster.setSynchronous(true);
-  const missed = missedGoals(result, fault);
+  const missed = missedGoals(result, fault, !options.short);
   const others = result.unexpected.slice(0, 3).map((one) => JSON.stringify({ ...one, at: one.at - faultAt }));
   if (others.length > 0) tell(`  ${result.unexpected.length} unexpected responses: ${others.join(' ')}`);
   tell(table([result]).split('\n').at(-1));

@@ -345,7 +345,8 @@ describe('the delivery of mails', () => {
       const ids = `select id::text from graphile_worker._private_jobs where payload ->> 'user_id' = $1`;
       const [{ id }] = (await service.rows(ids, [sent.user_id])) as [{ id: string }];
       const jobs = service.inside<JobsRepository>('JobsRepository');
-      await jobs.renew([id], 'a pool');
+      const ended = '9000000000000000';
+      expect(await jobs.renew([id, ended], 'a pool')).toEqual([id]);
       await jobs.releaseAbandoned(40);
       const locked = `
         select payload ->> 'user_id' as user_id

@@ -87,7 +87,7 @@ export class JobsRepository {
 
   /** Returns whether the server of the requests shows that a worker runs a job. */
   async isRunBy(worker_id: string, id: string): Promise<boolean> {
-    const rows = await this.database.run(sql`
+    const rows = await this.database.runPrepared(sql`
       select id
       from graphile_worker._private_jobs
       where id = ${id}::bigint and locked_by = ${worker_id}`);
@@ -107,19 +107,24 @@ export class JobsRepository {
       group by 1, 2`);
   }
 
-  /** Renews the locks that a worker pool has on jobs and on their queues. */
-  async renew(ids: string[], pool_id: string): Promise<void> {
-    await this.database.runPrepared(sql`
+  /** Renews the locks that a worker pool has on jobs and their queues, and returns their ids. */
+  async renew(ids: string[], pool_id: string): Promise<string[]> {
+    const rows = await this.database.runPrepared<{ id: string }>(sql`
       with jobs as (
         update graphile_worker._private_jobs
         set locked_at = now()
         where id = any(${ids}::bigint[]) and locked_by = ${pool_id}::text
-        returning job_queue_id
+        returning id, job_queue_id
+      ),
+      queues as (
+        update graphile_worker._private_job_queues queues
+        set locked_at = now()
+        from jobs
+        where queues.id = jobs.job_queue_id and queues.locked_by = ${pool_id}::text
       )
-      update graphile_worker._private_job_queues queues
-      set locked_at = now()
-      from jobs
-      where queues.id = jobs.job_queue_id and queues.locked_by = ${pool_id}::text`);
+      select id::text
+      from jobs`);
+    return rows.map(({ id }) => id);
   }
 
   /** Unlocks the jobs and queues that have been locked for longer than a number of seconds. */

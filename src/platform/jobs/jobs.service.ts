@@ -62,8 +62,10 @@ export class JobsService implements OnApplicationBootstrap, OnModuleDestroy, OnA
   private readonly logger = new Logger(JobsService.name);
   private readonly handlers = new Map<string, JobHandler>();
   private readonly recurring: CronItem[] = [];
-  /** start of the jobs that this process runs, by id */
-  private readonly running = new Map<string, number>();
+  /** start of the jobs that this process holds, by id */
+  private readonly held = new Map<string, number>();
+  /** ids of held jobs that ended, and whose result may not be stored yet */
+  private readonly ended = new Set<string>();
   private readonly renewals = new Streak(1.5 * renewEveryMs);
   /** moving average of the duration of jobs, by name */
   private readonly durationsMs = new Map<string, number>();
@@ -202,22 +204,31 @@ export class JobsService implements OnApplicationBootstrap, OnModuleDestroy, OnA
       // primary, the job would not find the user that it is about, and would end without effect.
       if (!(await this.jobs.isRunBy(String(job.locked_by), job.id))) throw new Error('the job is on another server');
       const start = monotonicMs();
-      this.running.set(job.id, start);
+      this.ended.delete(job.id);
+      this.held.set(job.id, start);
       const work = () => handler(payload as Record<string, unknown>);
       await inNewTrace(`job ${name}`, { kind: 'CONSUMER' }, payload as object, work).finally(() => {
-        this.running.delete(job.id);
+        this.ended.add(job.id);
         const took = monotonicMs() - start;
         this.durationsMs.set(name, 0.9 * (this.durationsMs.get(name) ?? took) + 0.1 * took);
       });
     };
   }
 
-  /** Renews the locks of running jobs, and releases those of killed processes. */
+  /**
+   * Renews the locks of jobs until their results are stored, which an outage delays. Releases the
+   * locks of killed processes.
+   */
   private async renewLocks(): Promise<void> {
     const now = monotonicMs();
-    const ids = [...this.running].filter(([, start]) => now - start < hungMs).map(([id]) => id);
+    const ended = [...this.ended];
+    const ids = [...this.held].filter(([, start]) => now - start < hungMs).map(([id]) => id);
     try {
-      await this.jobs.renew(ids, this.workers?.id ?? '');
+      const renewed = new Set(await this.jobs.renew(ids, this.workers?.id ?? ''));
+      for (const id of ended) {
+        if (renewed.has(id) || !this.ended.delete(id)) continue;
+        this.held.delete(id);
+      }
       if (this.renewals.extend(now) > steadyMs) await this.jobs.releaseAbandoned(abandonedAfterSeconds);
     } catch (error) {
       this.logger.warn(`jobs: ${String(error)}`);
