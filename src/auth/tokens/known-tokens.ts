@@ -25,6 +25,7 @@ export function respondToKnownTokens(fastify: FastifyInstance, tokens: CheckToke
     else void reply.header('content-type', 'application/json; charset=utf-8').send(response);
   };
   fastify.addHook('onRoute', (route) => {
+    // First: other hooks of a route only prepare its handler.
     if (route.config?.respondsToKnownTokens === true) route.preHandler = [hook, route.preHandler ?? []].flat();
   });
 }
