@@ -51,6 +51,8 @@ function fingerprint() {
 }
 
 function isBuilt(wanted) {
+  // The command line loads the client.
+  if (fs.existsSync(CLIENT) && !fs.existsSync(at('client', 'dist', 'cjs', 'index.js'))) return false;
   return fs.existsSync(MAIN) && fs.existsSync(STAMP) && fs.readFileSync(STAMP, 'utf8') === wanted;
 }
 

@@ -84,7 +84,9 @@ describe('the image in a container of the chart', () => {
     run(['node', 'dist/src/cli/cli.js', 'mail', 'test', 'ada@example.com']);
     expect(readdirSync(join(root, 'data/outbox'))).toHaveLength(1);
     const shell = ['node', 'dist/src/cli/cli.js', 'user', 'find', 'ada'];
-    expect(() => run(['env', 'IDENTITY_KEY=wrong', `IDENTITY_URL=${service.url}`, ...shell])).toThrow('auth.token_invalid');
+    expect(() => run(['env', 'IDENTITY_KEY=wrong', `IDENTITY_URL=${service.url}`, ...shell])).toThrow(
+      'auth.token_invalid',
+    );
     const stopped = performance.now();
     expect(await service.stop()).toBe(0);
     expect(performance.now() - stopped).toBeLessThan(pod.terminationGracePeriodSeconds * 1_000);
