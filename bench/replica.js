@@ -132,7 +132,8 @@ async function main() {
   for (let round = 1; round <= rounds; round++)
     for (const { name, instance, lists, runs } of modes) {
       runs.push(await measure(stage, instance, lists));
-      tell(`${round}. ${name}: ${runs.at(-1).primary.toFixed(2)} s`);
+      const { primary, checks } = runs.at(-1);
+      tell(`${round}. ${name}: ${primary.toFixed(2)} s, p99 ${quantile(checks, 0.99).toFixed(1)} ms`);
       await delay(1_000);
     }
   const figures = modes.map(({ name, runs }) => {
