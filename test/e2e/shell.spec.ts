@@ -174,14 +174,19 @@ describe('the command line', () => {
 
   it('does not send escape sequences of a response to the terminal (O16)', async () => {
     const detail = '\x1b]0;owned\x07\x9b2J';
-    const problem = { code: 'access.denied', status: 403, detail, errors: [{ code: 'x', parameter: 'y', detail }] };
+    const problem = {
+      code: 'access.denied',
+      status: 403,
+      detail,
+      errors: [{ code: 'x', parameter: 'y', detail: `${detail}!` }],
+    };
     const server = createServer((_request, response) => response.writeHead(403).end(JSON.stringify(problem)));
     await once(server.listen(0, '127.0.0.1'), 'listening');
     const { port } = server.address() as AddressInfo;
     const { code, stdout, stderr } = await identity(['key', 'list'], { IDENTITY_URL: `http://127.0.0.1:${port}` });
     server.close();
     const shown = '\\u001b]0;owned\\u0007\\u009b2J';
-    expect([code, stdout, stderr]).toEqual([4, '', `access.denied: ${shown}\n  y: ${shown}\n`]);
+    expect([code, stdout, stderr]).toEqual([4, '', `access.denied: ${shown}\n  y: ${shown}!\n`]);
   });
 
   it('never prints the key, and accepts no key as an argument (O17)', async () => {

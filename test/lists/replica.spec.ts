@@ -185,7 +185,7 @@ describe('reads from a replica', () => {
     const { items, total } = (await answer).body;
     expect([items.length, total.value]).toEqual([2, 3]);
     // The page and the count.
-    expect((await counted()).faults).toBe(before.faults + 2);
+    expect((await counted()).faults).toBeGreaterThanOrEqual(before.faults + 2);
   });
 
   it('lists from the replica for callers whose tokens a module or a proxy checks', async () => {
