@@ -34,17 +34,18 @@ async function main() {
   const endpoint = await startCollector();
   const variants = options.ratios.split(',').map((ratio) => ({
     name: `traces, ratio ${ratio}`,
-    share: ratio === '1' ? 0.85 : 0.9,
+    rate: target.ratioAtLeast(ratio === '1' ? 0.85 : 0.9),
     settings: {
       OTEL_EXPORTER_OTLP_ENDPOINT: endpoint,
       OTEL_TRACES_SAMPLER: 'parentbased_traceidratio',
       OTEL_TRACES_SAMPLER_ARG: ratio,
     },
   }));
-  if (options.before !== '') variants.push({ name: 'before', share: 0.98, settings: {}, dist: options.before });
+  if (options.before !== '')
+    variants.push({ name: 'before', rate: target.ratioAtMost(1.02), settings: {}, dist: options.before });
 
   const measures = [];
-  for (const { name, share, settings, dist } of variants) {
+  for (const { name, rate, settings, dist } of variants) {
     const started = { measured: true, pinned, ...(dist && { dist }) };
     const service = await startInstance({ ...environment, ...settings }, started);
     const baseline = { name: 'no traces', child: off.child, load: load(off.url) };
@@ -53,7 +54,7 @@ async function main() {
     const field = (of, key) => of.map((sample) => sample[key]);
     const line = (unit, key, demand) =>
       figure(`${name}, beside no traces`, unit, field(path.samples, key), demand, field(baseline.samples, key));
-    measures.push(line('requests/s', 'rate', target.ratioAtLeast(share)), line('CPU µs', 'cpu', target.none));
+    measures.push(line('requests/s', 'rate', rate), line('CPU µs', 'cpu', target.none));
     service.child.kill();
     await service.child.ended;
   }
