@@ -1,6 +1,17 @@
 import type { CDPSession, Page } from 'playwright-core';
 import type { TestLogin, TestService } from './service';
 
+/** Marks a page that offers passkeys in a field. */
+const markOffers = `
+  const get = navigator.credentials?.get.bind(navigator.credentials);
+  if (get)
+    navigator.credentials.get = (options) => {
+      const request = get(options);
+      if (options.mediation === 'conditional') document.documentElement.dataset.offersPasskeys = '';
+      return request;
+    };
+`;
+
 /** A device with passkeys, attached to a page. */
 export class VirtualDevice {
   protected constructor(
@@ -11,6 +22,7 @@ export class VirtualDevice {
 
   /** Attaches a device that confirms every request. */
   static async attach(page: Page): Promise<VirtualDevice> {
+    await page.addInitScript({ content: markOffers });
     return new VirtualDevice(page, ...(await VirtualDevice.authenticatorOf(page)));
   }
 
@@ -42,6 +54,14 @@ export class VirtualDevice {
     })()`);
     const added = { name: 'Laptop', challenge: body.challenge, passkey };
     expect((await service.post('/auth/factor/passkey', { token, body: added })).status).toBe(201);
+  }
+
+  /**
+   * Waits until the page offers passkeys in a field. An offer that comes later would replace the
+   * request of a button.
+   */
+  async isOffered(): Promise<void> {
+    await this.page.waitForSelector('html[data-offers-passkeys]');
   }
 
   /** Sets whether the device recognizes its user. Otherwise the browser cancels its request. */
