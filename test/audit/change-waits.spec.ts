@@ -225,7 +225,7 @@ describe('a request that waits for a change', () => {
       await service.get('/health/live');
       longest = Math.max(longest, performance.now() - since);
     }
-    expect(longest).toBeLessThan(1_000);
+    expect(longest).toBeLessThan(3_000);
     for (const { body } of await pages) expect(body.items).toHaveLength(100);
     const [first] = await pages;
     let page = first!.body;

@@ -161,7 +161,7 @@ it.each(['/silent', '/slow-head', '/slow-body', '/endless-hints', '/never-ending
     const answer = await post(path, '127.0.0.1', 300);
     expect(answer).toMatchObject({ error: 'timeout' });
     expect(answer.duration_ms).toBeGreaterThanOrEqual(290);
-    expect(answer.duration_ms).toBeLessThan(1_500);
+    expect(answer.duration_ms).toBeLessThan(10_000);
   },
 );
 
