@@ -270,6 +270,20 @@ describe('reads from a replica', () => {
     });
   });
 
+  it('never reads a standby of another primary (F37)', async () => {
+    const foreign = await ReplicatedPostgres.startForeign();
+    const urls = { DATABASE_URL: servers.primary, DATABASE_REPLICA_URL: foreign.url };
+    const astray = await ServiceProcess.start({ ...settings, ...urls });
+    try {
+      await until(() => astray.output.includes('replica: is not read: the server is not a standby of the primary'));
+      expect((await astray.get('/user/list', reader)).status).toBe(200);
+      expect(await counted(astray)).toMatchObject({ replica: 0, faults: 0 });
+    } finally {
+      await astray.kill();
+      await foreign.stop();
+    }
+  });
+
   it('starts without the replica, and never reads another server or a promoted standby (F37)', async () => {
     await proxy.cut();
     const urls = { DATABASE_URL: servers.primary, DATABASE_REPLICA_URL: proxy.url, REPLICA_LAG_MAX_MS: '60000' };
