@@ -11,7 +11,11 @@ import { createKey } from '../support/keys';
 import { TestService } from '../support/service';
 import { until } from '../support/until';
 
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+const now = Date.now;
+/** ms that the clock of the verifiers, and of the fake service, is ahead */
+let ahead = 0;
+beforeAll(() => jest.spyOn(Date, 'now').mockImplementation(() => now() + ahead));
+beforeEach(() => (ahead = 0));
 
 /** Returns `valid`, `invalid` or `unavailable`. */
 async function stateOf(tokens: Verifier, token: string): Promise<string> {
@@ -34,6 +38,14 @@ function open(options: VerifierOptions): Verifier {
 afterEach(() => {
   for (const tokens of opened.splice(0)) tokens.close();
 });
+/** Opens a verifier a second ago, because a token of the same second can be older than its feed. */
+async function openedBefore(make: () => Verifier): Promise<Verifier> {
+  ahead = -1_100;
+  const tokens = make();
+  await until(() => tokens.current);
+  ahead = 0;
+  return tokens;
+}
 
 describe('a verifier at the real service', () => {
   let service: TestService;
@@ -61,10 +73,7 @@ describe('a verifier at the real service', () => {
   beforeEach(() => (requests.length = 0));
 
   it('rejects an ended session in mode feed before its token expires, without a request per token', async () => {
-    const tokens = from('feed');
-    await until(() => tokens.current);
-    // A token of the same second could be older than the begin of the feed.
-    await pause(1_100);
+    const tokens = await openedBefore(() => from('feed'));
     const users = [await service.loginAs({ roles: ['clerk'] }), await service.loginAs({ roles: ['clerk'] })];
     for (const { token, user_id, session_id } of users) {
       const caller = await tokens.verify(token);
@@ -98,15 +107,14 @@ describe('a verifier at the real service', () => {
     const { token } = await service.loginAs({ roles: ['clerk'] });
     const { token: ended } = await service.loginAs();
     await service.post('/auth/logout', { token: ended, body: {} });
-    await pause(1_100);
     const tokens = from('feed');
     await until(() => tokens.current);
     expect([await stateOf(tokens, token), await stateOf(tokens, ended)]).toEqual(['valid', 'invalid']);
     // Answers hold for good once they are two seconds younger than what they could miss.
-    await pause(2_100);
+    ahead = 2_100;
     await tokens.verify(token);
     const asked = checks();
-    await pause(1_100);
+    ahead = 3_200;
     await tokens.verify(token);
     expect([checks(), asked >= 2]).toEqual([asked, true]);
     expect(await stateOf(tokens, ended)).toBe('invalid');
@@ -191,20 +199,15 @@ describe('a verifier at the fake service', () => {
     open({ url: fake.url, key: 'cik_test', mode, ...more });
   const checks = () => fake.requests['/auth/check-token'] ?? 0;
   /** A verifier in mode feed which knows that tokens from now on are newer than its begin. */
-  async function following(more: Partial<VerifierOptions> = {}): Promise<Verifier> {
-    const tokens = from('feed', more);
-    await until(() => tokens.current);
-    await pause(1_100);
-    return tokens;
-  }
+  const following = (more: Partial<VerifierOptions> = {}) => openedBefore(() => from('feed', more));
 
   it('sends one request for concurrent checks of a token, and another one after the cache expires', async () => {
-    const tokens = from('check', { cache: 0.2 });
+    const tokens = from('check', { cache: 60 });
     const token = await fake.token({ permissions: ['billing:read'] });
     await Promise.all(Array.from({ length: 50 }, () => tokens.verify(token)));
     await tokens.verify(token);
     expect(checks()).toBe(1);
-    await pause(250);
+    ahead = 60_000;
     await tokens.verify(token);
     expect(checks()).toBe(2);
   });
@@ -256,10 +259,10 @@ describe('a verifier at the fake service', () => {
   });
 
   it('checks tokens that are older than the kept changes with the service', async () => {
-    const tokens = await following({ retention: 2 });
+    const tokens = await following({ retention: 60, maxDelay: 120 });
     const token = await fake.token({ roles: ['administrator'] });
     expect([await stateOf(tokens, token), checks()]).toEqual(['valid', 0]);
-    await pause(2_100);
+    ahead = 60_000;
     expect([await stateOf(tokens, token), checks()]).toEqual(['valid', 1]);
   });
 

@@ -138,7 +138,8 @@ describe('traces', () => {
   });
 
   it('logs an outage of the collector once, and neither waits for it nor hangs at the end (F50)', async () => {
-    const instance = await ServiceProcess.beside(service);
+    // Longer than a stop may take: a stop that waited for the exporter would end with status 1.
+    const instance = await ServiceProcess.beside(service, { OTEL_EXPORTER_OTLP_TIMEOUT: '600000' });
     const lines = (text: string) => instance.stdout.split('\n').filter((line) => line.includes(text));
     collector.status = 400;
     await until(async () => {
@@ -154,10 +155,7 @@ describe('traces', () => {
     expect(lines('accepts no spans')).toHaveLength(1);
     collector.status = null;
     expect((await instance.get('/role/list', service.admin)).status).toBe(200);
-    const stopped = performance.now();
     expect(await instance.stop()).toBe(0);
-    // The exporter alone would wait for ten seconds.
-    expect(performance.now() - stopped).toBeLessThan(8_000);
     collector.status = 200;
   });
 });

@@ -213,7 +213,7 @@ describe('requests for a reset link', () => {
       const body = JSON.stringify({ email: known });
       const headers = ['Content-Type: application/json', `Content-Length: ${body.length}`, 'Connection: close'];
       const lines = [...head, `X-Forwarded-For: ${anotherClient()}`, ...headers, '', body];
-      return rawRequest(service.port, lines.join('\r\n'), 60_000);
+      return rawRequest(service.port, lines.join('\r\n'));
     }
 
     async function expectCleanMail(): Promise<string> {

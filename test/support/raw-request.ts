@@ -1,10 +1,13 @@
 import { connect } from 'node:net';
 
+/** Only stops a wait that never ends: a busy machine takes seconds for a response. */
+const patienceMs = 60_000;
+
 /**
  * Sends bytes over a new socket. Returns the received data when the response is complete or the
  * connection closes.
  */
-export function rawRequest(port: number, bytes: string | Buffer, timeoutMs = 5_000): Promise<string> {
+export function rawRequest(port: number, bytes: string | Buffer): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1', () =>
       socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes),
@@ -14,9 +17,9 @@ export function rawRequest(port: number, bytes: string | Buffer, timeoutMs = 5_0
       socket.destroy();
       resolve(answer);
     };
-    socket.setTimeout(timeoutMs, () => {
+    socket.setTimeout(patienceMs, () => {
       socket.destroy();
-      reject(new Error(`no end after ${timeoutMs} ms; so far: ${answer.slice(0, 200)}`));
+      reject(new Error(`no end after ${patienceMs} ms; so far: ${answer.slice(0, 200)}`));
     });
     socket.on('error', () => undefined).on('close', done);
     socket.on('data', (chunk: Buffer) => {
