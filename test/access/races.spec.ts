@@ -1,6 +1,6 @@
 import { advisoryLocks } from '../../src/platform/advisory-locks';
 import { importRows } from '../support/imports';
-import { lockWaits } from '../support/locks';
+import { inTransaction, lockWaits } from '../support/locks';
 import { accessTokenOf, addLogins, type MadeLogin } from '../support/made-logins';
 import { addManyUsers } from '../support/many-users';
 import { password, type TestAnswer, type TestLogin, TestService } from '../support/service';
@@ -46,22 +46,14 @@ describe('access that changes', () => {
     service.send(method, `/user/${user_id}${query}`, { token, body });
 
   /** Sends requests while a transaction is open, and commits it once all of them wait for locks. */
-  async function whileOpen(
-    statements: [text: string, ...values: unknown[]][],
-    requests: Request[],
-  ): Promise<TestAnswer[]> {
-    const client = await service.sql.connect();
-    try {
-      await client.query('begin');
+  const whileOpen = (statements: [text: string, ...values: unknown[]][], requests: Request[]) =>
+    inTransaction(service, async (client) => {
       for (const [text, ...values] of statements) await client.query(text, values);
       const answers = Promise.all(requests.map((request) => request()));
       await lockWaits(service, requests.length);
       await client.query('commit');
-      return await answers;
-    } finally {
-      client.release(true);
-    }
-  }
+      return answers;
+    });
 
   describe('for the last administrator', () => {
     // Tests remove other administrators by SQL.
@@ -343,9 +335,8 @@ describe('access that changes', () => {
         create function wait() returns trigger language plpgsql set lock_timeout = 0
         as $$ begin perform pg_advisory_xact_lock_shared(77); return null; end $$;
         create trigger wait after update on users for each statement execute function wait()`);
-      const gate = await service.sql.connect();
-      try {
-        await gate.query('begin; select pg_advisory_xact_lock(77)');
+      await inTransaction(service, async (gate) => {
+        await gate.query('select pg_advisory_xact_lock(77)');
         const grant = (carrier: string) => patch(`/user/all?carrier_id=${carrier}`, { roles_add: [role] });
         const running = grant('one');
         await lockWaits(service, 1);
@@ -359,10 +350,7 @@ describe('access that changes', () => {
         await gate.query('commit');
         const answers = await Promise.all([running, changed, later]);
         expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
-      } finally {
-        gate.release(true);
-        await service.rows('drop trigger wait on users; drop function wait');
-      }
+      }).finally(() => service.rows('drop function wait cascade'));
     });
   });
 });

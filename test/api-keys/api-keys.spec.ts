@@ -1,7 +1,7 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import type { ApiKeysRepository } from '../../src/access/api-keys/api-keys.repository';
 import { createKey, inSeconds, type TestKey } from '../support/keys';
-import { inTransaction } from '../support/locks';
+import { inTransaction, lockWaits } from '../support/locks';
 import { addManyUsers, ended } from '../support/many-users';
 import { type TestAnswer, type TestLogin, TestService } from '../support/service';
 import { tableNames } from '../support/tables';
@@ -325,16 +325,13 @@ describe('an API key', () => {
         `select user_id from users where carrier_id = 'big' order by user_id`,
       );
       const ids = users.map(({ user_id }) => user_id);
-      const holder = await service.sql.connect();
-      try {
-        await holder.query('begin');
+      await inTransaction(service, async (holder) => {
         await holder.query('select 1 from users where user_id = $1 for update', [ids[0]]);
         const request = { token: made.key, body: { timezone: 'Europe/Oslo' } };
         const { status, body } = await service.patch('/user/all?carrier_id=big', request);
         expect([status, body.actor_type, body.actor_id]).toEqual([202, 'key', made.key_id]);
         // The first batch has checked the key and waits for the row.
-        const waits = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-        await until(async () => (await service.rows(waits)).length > 0);
+        await lockWaits(service);
         await revoke(made);
         await holder.query('rollback');
         const result = { status: 'failed', error_code: 'access.denied', changed: batch };
@@ -343,9 +340,7 @@ describe('an API key', () => {
           `select user_id from users where timezone = 'Europe/Oslo' order by user_id`,
         );
         expect(changed.map(({ user_id }) => user_id)).toEqual(ids.slice(0, batch));
-      } finally {
-        holder.release(true);
-      }
+      });
     });
   });
 

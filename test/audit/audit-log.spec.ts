@@ -2,6 +2,7 @@ import type { EventPartitions } from '../../src/audit/event-partitions.service';
 import { document } from '../support/document';
 import { createKey } from '../support/keys';
 import { endMailLimits, mailedResetToken, queueEmpty } from '../support/links';
+import { inTransaction } from '../support/locks';
 import { password, type TestAnswer, type TestLogin, type TestRequest, TestService } from '../support/service';
 
 const newPassword = 'staple battery horse correct 17';
@@ -261,17 +262,11 @@ describe('the audit log', () => {
     const log = () => service.rows('select * from events order by event_id');
 
     /** Expects that the role of the service cannot run a statement while a setting is on. */
-    async function expectRejected(setting: string, statement: string): Promise<void> {
-      const client = await service.sql.connect();
-      try {
-        await client.query('begin');
+    const expectRejected = (setting: string, statement: string) =>
+      inTransaction(service, async (client) => {
         await client.query(`select set_config('carrier_identity.${setting}', 'on', true)`);
         await expect(client.query(statement)).rejects.toThrow(appendOnly);
-      } finally {
-        await client.query('rollback');
-        client.release();
-      }
-    }
+      });
 
     it('offers no method that changes or deletes an event (O13)', async () => {
       const audit = Object.entries(document.paths).filter(([path]) => path.startsWith('/audit'));

@@ -11,6 +11,7 @@ import type { OperationRetention } from '../../src/users/operations/operation-re
 import type { UserPurgeService } from '../../src/users/user-purge.service';
 import { moveEvents, partitions, splitFirstPartition } from '../support/event-months';
 import { listQuery } from '../support/list-queries';
+import { inTransaction } from '../support/locks';
 import { explaining } from '../support/plans';
 import { adminEmail, password, TestService } from '../support/service';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
@@ -330,12 +331,11 @@ describe('the retention', () => {
       select gen_random_uuid(), 'carrier', 'many', 'many' || i, 'many' || i || '@example.com', 'active',
         now() - interval '91 days'
       from generate_series(1, 250) i`);
-    const client = await service.sql.connect();
-    await client.query('begin');
-    await client.query('update users set deleted_at = null where user_id = $1', [restored]);
-    await purge();
-    await client.query('commit');
-    client.release();
+    await inTransaction(service, async (client) => {
+      await client.query('update users set deleted_at = null where user_id = $1', [restored]);
+      await purge();
+      await client.query('commit');
+    });
     expect(await exists(restored)).toBe(true);
     expect(await rows(`select 1 from users where carrier_id = 'many'`)).toEqual([]);
     const purged = await rows(`select 1 from events where event_type = 'user.purged' and carrier_id = 'many'`);

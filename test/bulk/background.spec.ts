@@ -152,25 +152,20 @@ describe('an operation in the background', () => {
     );
 
   /** Accepts an operation, and runs `work` while the batch of the n-th user waits for that user. */
-  async function meanwhile(
+  const meanwhile = (
     nth: number,
     actor_id: string,
     change: object | null,
     work: (operation_id: string, release: () => Promise<unknown>) => Promise<unknown>,
-  ) {
-    const holder = await service.sql.connect();
-    try {
-      await holder.query('begin');
+  ) =>
+    inTransaction(service, async (holder) => {
       await holder.query('select 1 from users where user_id = $1 for update', [ids[nth]]);
       const operation_id = await acceptWork(service, { actor_id, change, batches });
       await lockWaits(service);
       await work(operation_id, () => holder.query('rollback'));
       await holder.query('rollback');
-      return await ended(service, operation_id);
-    } finally {
-      holder.release(true);
-    }
-  }
+      return ended(service, operation_id);
+    });
 
   /** Cancels an operation while its second batch waits. The cancellation waits for that batch. */
   const cancelInSecondBatch = async (operation_id: string, release: () => Promise<unknown>) => {
@@ -407,9 +402,8 @@ describe('the turns of an instance with few connections', () => {
     const users = await small.rows<{ user_id: string }>(`select user_id from users where carrier_id = 'turns'`);
     const attacker = await small.loginAs({ carrier_id: 'turns', roles: ['carrier_administrator'] });
     await small.get('/stats/overview', small.admin);
-    const holder = await small.sql.connect();
-    try {
-      await holder.query('begin; lock table login_counts in access exclusive mode');
+    await inTransaction(small, async (holder) => {
+      await holder.query('lock table login_counts in access exclusive mode');
       const held = Promise.all(Array.from({ length: 5 }, () => small.get('/stats/overview', attacker)));
       const waits = `select 1 from pg_locks where relation = 'login_counts'::regclass and not granted`;
       await until(async () => (await small.rows(waits)).length === 1);
@@ -429,9 +423,7 @@ describe('the turns of an instance with few connections', () => {
       await holder.query('rollback');
       await held;
       expect((await ended(small, own)).status).toBe('done');
-    } finally {
-      holder.release(true);
-    }
+    });
   });
 });
 

@@ -15,7 +15,7 @@ import {
 } from '../support/console-page';
 import { enrolApp } from '../support/factors';
 import { addManyUsers } from '../support/many-users';
-import { lockWaits } from '../support/locks';
+import { inTransaction, lockWaits } from '../support/locks';
 
 /** The minimum number of users or rows of an operation in the background. */
 const many = 10_001;
@@ -89,10 +89,8 @@ describe('bulk changes, imports and exports in the console', () => {
 
   it('shows the progress of a running change of the same users, and cancels it', async () => {
     const page = await open('carrier_id=many');
-    const holder = await subject.service.sql.connect();
-    try {
+    await inTransaction(subject.service, async (holder) => {
       // Holds the second batch.
-      await holder.query('begin');
       await holder.query(
         `select from users
         where user_id = (select user_id from users where carrier_id = 'many' order by 1 offset 5000 limit 1)
@@ -106,9 +104,7 @@ describe('bulk changes, imports and exports in the console', () => {
       await click(page, 'Cancel the operation');
       // The cancellation waits for the batch, unless the batch waits for another attempt.
       await Promise.race([lockWaits(subject.service, 2), sees(page, /^Canceled$/)]);
-    } finally {
-      holder.release(true);
-    }
+    });
     await sees(page, /^Canceled$/);
     const changed = Number((await figure(page, 'Changed'))?.replaceAll(',', ''));
     expect(changed).toBeGreaterThan(0);

@@ -11,6 +11,7 @@ import { dataSourceOptions } from '../../src/platform/database/data-source';
 import { Database } from '../../src/platform/database/database';
 import { JobsPool } from '../../src/platform/jobs/jobs-pool';
 import { query } from '../support/embedded-postgres-sandbox';
+import { lockWaits } from '../support/locks';
 import { adminEmail, password, TestService } from '../support/service';
 import { until } from '../support/until';
 
@@ -70,7 +71,6 @@ describe('requests that PostgreSQL aborts in favour of another one', () => {
     const users = [await service.createUser({ carrier_id: 'c26' }), await service.createUser({ carrier_id: 'c26' })];
     const [first, second] = users.map(({ user_id }) => user_id).sort();
     const lock = (user_id = '') => other.query('select from users where user_id = $1 for update', [user_id]);
-    const waiting = "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
     const other = new Client(url);
     await other.connect();
     // PostgreSQL aborts the transaction that waited for a second. On a busy machine, this may be
@@ -83,7 +83,7 @@ describe('requests that PostgreSQL aborts in favour of another one', () => {
       const events = await newEvents(async () => {
         // Holds the first row and waits for the second.
         const asked = service.patch('/user/all?carrier_id=c26', { token, body: change });
-        await until(async () => (await query(url, waiting)).length === 1);
+        await lockWaits(service);
         isOtherAborted = await lock(first).then(
           () => false,
           () => true,

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { Client } from 'pg';
+import type { PoolClient } from 'pg';
 import { createKey } from '../support/keys';
+import { inTransaction, lockWaits } from '../support/locks';
 import { chunk, RawConnection, requestHead } from '../support/raw-connection';
 import { password, type TestAnswer, TestService } from '../support/service';
 import { ServiceProcess } from '../support/service-process';
@@ -32,6 +33,12 @@ describe('requests with an Idempotency-Key', () => {
         set created_at = created_at - $1::interval, claimed_until = claimed_until - $1::interval`,
       [interval],
     );
+  /** Runs work while a transaction makes creates wait in theirs. */
+  const whileLocked = (work: (held: PoolClient) => Promise<void>) =>
+    inTransaction(service, async (held) => {
+      await held.query('lock table events in exclusive mode');
+      await work(held);
+    });
   const brief = ({ status, body }: TestAnswer) => [status, body.code];
 
   it('creates one user from 8 parallel creates with one key (F12)', async () => {
@@ -194,48 +201,35 @@ describe('requests with an Idempotency-Key', () => {
   });
 
   describe('while creates wait in their transactions', () => {
-    const blocker = () => new Client({ connectionString: service.config.DATABASE_URL });
-    let held: Client;
-    beforeEach(async () => {
-      held = blocker();
-      await held.connect();
-      await held.query('begin; lock table events in exclusive mode');
-    });
-    afterEach(() => held.end());
-    const waiting = async () =>
-      (
-        await service.rows(
-          `select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
-        )
-      ).length;
+    it('takes over the claim of a stalled request after its lease, which then commits nothing (F3)', () =>
+      whileLocked(async (held) => {
+        const body = person();
+        const first = create('lease', body);
+        await lockWaits(service);
+        expect(brief(await create('lease', body))).toEqual([409, 'idempotency.in_progress']);
+        await service.rows(`update idempotency_keys set claimed_until = now() - interval '1 second'`);
+        expect(brief(await create('lease', person()))).toEqual([422, 'idempotency.key_reused']);
+        const second = create('lease', body);
+        await lockWaits(service, 2);
+        await held.query('rollback');
+        expect(brief(await first)).toEqual([409, 'idempotency.in_progress']);
+        const made = await second;
+        expect(made.status).toBe(201);
+        expect(await named(body.name)).toEqual([{ user_id: made.body.user_id }]);
+        expect((await create('lease', body)).text).toBe(made.text);
+      }));
 
-    it('takes over the claim of a stalled request after its lease, which then commits nothing (F3)', async () => {
-      const body = person();
-      const first = create('lease', body);
-      await until(async () => (await waiting()) === 1);
-      expect(brief(await create('lease', body))).toEqual([409, 'idempotency.in_progress']);
-      await service.rows(`update idempotency_keys set claimed_until = now() - interval '1 second'`);
-      expect(brief(await create('lease', person()))).toEqual([422, 'idempotency.key_reused']);
-      const second = create('lease', body);
-      await until(async () => (await waiting()) === 2);
-      await held.query('rollback');
-      expect(brief(await first)).toEqual([409, 'idempotency.in_progress']);
-      const made = await second;
-      expect(made.status).toBe(201);
-      expect(await named(body.name)).toEqual([{ user_id: made.body.user_id }]);
-      expect((await create('lease', body)).text).toBe(made.text);
-    });
-
-    it('renews the claim of a slow request (F3)', async () => {
-      const slow = create('slow', person());
-      await until(async () => (await waiting()) === 1);
-      await service.rows(`update idempotency_keys set claimed_until = created_at`);
-      await until(
-        async () => (await service.rows('select 1 from idempotency_keys where claimed_until > now()')).length > 0,
-      );
-      await held.query('rollback');
-      expect((await slow).status).toBe(201);
-    });
+    it('renews the claim of a slow request (F3)', () =>
+      whileLocked(async (held) => {
+        const slow = create('slow', person());
+        await lockWaits(service);
+        await service.rows(`update idempotency_keys set claimed_until = created_at`);
+        await until(
+          async () => (await service.rows('select 1 from idempotency_keys where claimed_until > now()')).length > 0,
+        );
+        await held.query('rollback');
+        expect((await slow).status).toBe(201);
+      }));
   });
 
   it('stores no dry run, so that previews fill no disk and share a key with the real request (B32)', async () => {
@@ -428,15 +422,12 @@ describe('requests with an Idempotency-Key', () => {
       for (const creation of answered) expect((await send(instance, creation)).status).toBe(201);
       const before = await Promise.all(answered.map(idsOf));
 
-      const holder = await service.sql.connect();
-      await holder.query('begin; lock table events in exclusive mode');
-      const stuck = lost.map((creation) => send(instance, creation).catch(() => 'killed'));
-      const blocked = 'select 1 from pg_locks where relation = $1::regclass and not granted';
-      await instance.until(async () => (await holder.query(blocked, ['events'])).rows.length > 0);
-      await instance.kill();
-      expect(await Promise.all(stuck)).toEqual(lost.map(() => 'killed'));
-      await holder.query('rollback');
-      holder.release();
+      await whileLocked(async () => {
+        const stuck = lost.map((creation) => send(instance, creation).catch(() => 'killed'));
+        await lockWaits(service);
+        await instance.kill();
+        expect(await Promise.all(stuck)).toEqual(lost.map(() => 'killed'));
+      });
       expect((await Promise.all(lost.map(idsOf))).flat()).toEqual([]);
       expect(await service.rows('select 1 from idempotency_keys where status is null')).not.toEqual([]);
 

@@ -116,7 +116,7 @@ describe('the refresh cookie', () => {
 
   it('sends the refresh token of a login with a second factor only as a cookie (S20)', async () => {
     const holder = await service.createUser();
-    const app = await Authenticator.enrol((text, values) => service.rows(text, values), holder.user_id);
+    const app = await Authenticator.enrol(service, holder.user_id);
     const required = await post('login', { login: holder.name, password });
     expect(rejection(required)).toEqual([401, 'auth.second_factor_required', []]);
     const { challenge } = required.body;

@@ -1,5 +1,6 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { forgeries } from '../support/forgeries/tokens';
+import { inTransaction } from '../support/locks';
 import { addLogins } from '../support/made-logins';
 import { RawConnection, requestHead } from '../support/raw-connection';
 import { rawRequest, statusOf } from '../support/raw-request';
@@ -369,18 +370,14 @@ describe('access tokens', () => {
       const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
       const header = { ...forger.header, kid: randomBytes(32).toString('base64url') };
       const headers = [header, { ...header, alg: 'none' }, { ...header, jku: forger.url }, 'garbage', ''];
-      const holder = await service.sql.connect();
-      try {
+      await inTransaction(service, async (holder) => {
         // A read of the keys would wait for the end of this transaction.
-        await holder.query('begin; lock table signing_keys in access exclusive mode');
+        await holder.query('lock table signing_keys in access exclusive mode');
         for (const token of ['garbage', ...headers.map((other) => forge(other, forger.claims, privateKey))]) {
           expect((await get('/user', { token })).status).toBe(401);
           expect((await check(token)).status).toBe(401);
         }
-      } finally {
-        await holder.query('rollback');
-        holder.release();
-      }
+      });
     });
 
     it('rejects a subject who is deleted, disabled or invited, even with a live session (J11)', async () => {

@@ -5,7 +5,9 @@ import { unguarded } from '../../src/users/transfer/files/csv-cells';
 import { propertiesOf } from '../support/document';
 import { importCsv, importRow, importRows } from '../support/imports';
 import { createKey } from '../support/keys';
-import { type TestAnswer, type TestLogin, TestService } from '../support/service';
+import { inTransaction } from '../support/locks';
+import { codeOf, type TestAnswer, type TestLogin, TestService } from '../support/service';
+import { changeSession } from '../support/session-rows';
 import { until } from '../support/until';
 
 const notExported = [
@@ -488,17 +490,14 @@ describe('the export of users', () => {
       expect([answer.statusCode, await service.rows(snapshots)]).toEqual([200, [expect.anything()]]);
       answer.destroy();
       await closed();
-      const lock = await service.sql.connect();
-      try {
-        await lock.query('begin; lock table credentials in access exclusive mode');
+      await inTransaction(service, async (lock) => {
+        await lock.query('lock table credentials in access exclusive mode');
         const lost = begin('format=ndjson&hashes=true').catch(() => 'disconnected');
         await until(async () => (await service.rows(`${snapshots} and wait_event_type = 'Lock'`)).length === 1);
         under.forEach((request) => request.destroy());
         expect(await lost).toBe('disconnected');
         await closed();
-      } finally {
-        lock.release(true);
-      }
+      });
     });
 
     it('is limited to one per user with their API keys, and rejected for a third user (D30)', async () => {

@@ -5,6 +5,7 @@ import { Client } from 'pg';
 import { CredentialsRepository } from '../../src/auth/passwords/credentials.repository';
 import type { CredentialsService } from '../../src/auth/passwords/credentials.service';
 import { errorsIn, importCsv, importRow, importRows } from '../support/imports';
+import { inTransaction } from '../support/locks';
 import { explaining } from '../support/plans';
 import { type TestLogin, TestService } from '../support/service';
 import { createTestDatabase } from '../support/test-database';
@@ -289,13 +290,13 @@ describe('what callers may import, and see of an import', () => {
     );
     const rows = Array.from({ length: 101 }, (_, i) => importRow(`late-${i}`, { password_hash: md5 }));
     // Holds the first batch until the permission is gone.
-    const holder = await service.sql.connect();
-    await holder.query('begin; lock table credentials in access exclusive mode');
-    const { status, body } = await importRows(service, rows, importer);
+    const { status, body } = await inTransaction(service, async (holder) => {
+      await holder.query('lock table credentials in access exclusive mode');
+      const answer = await importRows(service, rows, importer);
+      await service.rows(`update users set roles = '{}' where user_id = $1`, [importer.user_id]);
+      return answer;
+    });
     expect(status).toBe(202);
-    await service.rows(`update users set roles = '{}' where user_id = $1`, [importer.user_id]);
-    await holder.query('commit');
-    holder.release();
     const look = `
       select
         status, error_code, changed, (select count(*)::integer from operation_batches) as batches,

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { importRow as row, importRows } from '../support/imports';
+import { inTransaction } from '../support/locks';
 import { ended } from '../support/many-users';
 import { type TestAnswer, type TestLogin, TestService } from '../support/service';
 
@@ -92,10 +93,8 @@ describe('the undo of an import', () => {
     const rows = Array.from({ length: 10_001 }, (_, i) => row(`many-${i}`));
     const { operation_id } = await send(rows, remover);
     await ended(service, operation_id);
-    const holder = await service.sql.connect();
-    try {
+    await inTransaction(service, async (holder) => {
       // Holds the first batch until the permission is gone.
-      await holder.query('begin');
       await holder.query(`select from users where name like 'many-%' order by user_id limit 1 for update`);
       const { status, body } = await undo(operation_id, remover);
       expect([status, body.status, body.matched]).toEqual([202, 'waiting', 10_001]);
@@ -103,9 +102,7 @@ describe('the undo of an import', () => {
       await holder.query('commit');
       const stopped = await ended(service, body.operation_id);
       expect([stopped.status, stopped.error_code, stopped.changed < 10_001]).toEqual(['failed', 'access.denied', true]);
-    } finally {
-      holder.release(true);
-    }
+    });
     const rest = (await undo(operation_id)).body;
     expect(await ended(service, rest.operation_id)).toMatchObject({ status: 'done', skipped_count: 0 });
     expect(await left('many-')).toEqual([]);

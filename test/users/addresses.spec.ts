@@ -1,7 +1,7 @@
 import { enrolApp } from '../support/factors';
 import { endMailLimits, mailedResetToken, queueEmpty, visibleResponse } from '../support/links';
+import { inTransaction, lockWaits } from '../support/locks';
 import { password, type TestLogin, TestService } from '../support/service';
-import { until } from '../support/until';
 
 const past = '2020-01-01T00:00:00Z';
 
@@ -66,21 +66,16 @@ describe('e-mail addresses of users', () => {
    * token. Returns the token that was still mailed to the address, or null.
    */
   async function tokenMailedDuring(mail: string, to: string, change: string, value: string): Promise<string | null> {
-    const other = await service.sql.connect();
-    try {
-      await other.query('begin');
+    await inTransaction(service, async (other) => {
       await other.query('select 1 from users where user_id = $1 for no key update', [user.user_id]);
       await service.rows(
         `select graphile_worker.add_job('send-mail', json_build_object('user_id', $1::text, 'mail', $2::text))`,
         [user.user_id, mail],
       );
-      const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-      await until(async () => (await service.rows(waiting)).length > 0);
+      await lockWaits(service);
       await other.query(`update users set ${change} where user_id = $1`, [user.user_id, value]);
       await other.query('commit');
-    } finally {
-      other.release();
-    }
+    });
     await queueEmpty(service);
     return mailsTo(to)[0]?.token ?? null;
   }
