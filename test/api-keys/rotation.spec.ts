@@ -1,6 +1,7 @@
 import { createKey, inSeconds, type TestKey } from '../support/keys';
 import { ServiceProcess } from '../support/service-process';
-import { type TestAnswer, type TestLogin, TestService } from '../support/service';
+import { codeOf, type TestLogin, TestService } from '../support/service';
+import { changeSession } from '../support/session-rows';
 import { until } from '../support/until';
 
 const day = 86_400;
@@ -156,9 +157,7 @@ describe('the rotation of an API key', () => {
     const { key, key_id } = await createKey(service, ['*']);
     expect(code(await send({ key_id }, { keep_old_seconds: 0 }, { token: key }))).toBe('403 access.denied');
     const stale = await service.loginAs({ user_type: 'system', roles: ['administrator'] });
-    await service.rows(`update sessions set auth_time = auth_time - interval '1 day' where session_id = $1`, [
-      stale.session_id,
-    ]);
+    await changeSession(service, stale, `auth_time = auth_time - interval '1 day'`);
     expect((await send({ key_id }, { keep_old_seconds: 0 }, stale)).body.code).toBe('auth.reauthentication_required');
     expect(await use(key)).toBe(200);
   });

@@ -4,6 +4,7 @@ import { advisoryLocks } from '../../src/platform/advisory-locks';
 import type { Database } from '../../src/platform/database/database';
 import { OperationBatchesRepository } from '../../src/users/operations/operation-batches.repository';
 import { createKey } from '../support/keys';
+import { importRows } from '../support/imports';
 import { inTransaction, lockWaits } from '../support/locks';
 import { addManyUsers, ended } from '../support/many-users';
 import { acceptWork } from '../support/operations';
@@ -370,10 +371,9 @@ describe('the turns of operations', () => {
        from generate_series(1, $3::integer)`,
       [kind, first.user_id, max],
     );
-    const headers = { 'content-type': 'application/x-ndjson' };
     const send = (by: { token: string }) =>
       isImport
-        ? service.post('/user/import', { ...by, headers, body: '{}' })
+        ? importRows(service, [{}], by)
         : service.patch('/user/all?everyone=true', { ...by, body: { locale: 'it' } });
     for (const by of [first, second]) {
       const { status, body, headers: own } = await send(by);

@@ -8,7 +8,8 @@ import { codeAt, confirmApp, currentStep, enrolApp, forgetSteps, withinStep } fr
 import { createKey } from '../support/keys';
 import { inTransaction, lockWaits } from '../support/locks';
 import { addSession } from '../support/made-logins';
-import { appSecret, type TestAnswer, type TestLogin, TestService } from '../support/service';
+import { appSecret, codeOf, type TestLogin, TestService } from '../support/service';
+import { changeSession } from '../support/session-rows';
 
 const newSecret = 'another-secret-9876543210-zyxwvutsrqp';
 const codeOf = ({ status, body }: TestAnswer): string => `${status}${body?.code === undefined ? '' : ` ${body.code}`}`;
@@ -83,9 +84,7 @@ describe('second factors of a user', () => {
       const other = await service.login(login.name);
       const stranger = await service.loginAs();
       for (const { user_id } of [login, stranger]) await addChallenge(user_id);
-      await service.rows(`update sessions set auth_time = now() - interval '2 minutes' where user_id = $1`, [
-        login.user_id,
-      ]);
+      await changeSession(service, login, `auth_time = now() - interval '2 minutes'`);
       const { factor_id, secret, recovery_codes } = await enrolApp(service, login);
       expect(recovery_codes).toHaveLength(10);
       expect([await challengesOf(login.user_id), await challengesOf(stranger.user_id)]).toMatchObject([[], [{}]]);
@@ -491,9 +490,7 @@ describe('second factors of a user', () => {
         expect(codeOf(await send([user], body, caller, '&dry_run=true'))).toBe('403 access.denied');
       }
       const old = await service.loginAs({ user_type: 'system', roles: ['operator'] });
-      await service.rows(`update sessions set auth_time = now() - interval '10 minutes' where session_id = $1`, [
-        old.session_id,
-      ]);
+      await changeSession(service, old, `auth_time = now() - interval '10 minutes'`);
       expect(codeOf(await send([user], body, old))).toBe('401 auth.reauthentication_required');
       expect(await has(user.user_id)).toBe(true);
     });

@@ -4,7 +4,8 @@ import { confirmApp, enrolApp } from '../support/factors';
 import { mailedResetToken, queueEmpty } from '../support/links';
 import { inTransaction, lockWaits } from '../support/locks';
 import { Authenticator, firstStep } from '../support/second-factors';
-import { password, type TestAnswer, type TestLogin, TestService } from '../support/service';
+import { codeOf, password, type TestLogin, TestService } from '../support/service';
+import { changeSession } from '../support/session-rows';
 import { decode } from '../support/tokens';
 
 const [past, future] = ['2020-01-01T00:00:00.000Z', '2099-01-01T00:00:00.000Z'];
@@ -132,8 +133,8 @@ describe('requirements about second factors', () => {
     const rows = (text: string, values: unknown[]) => service.rows(text, values);
     const post = (url: string, request: { body: object; ip?: string }) => service.post(url, request);
     const again = (token: string, body: object) => service.post('/auth/reauthenticate', { token, body });
-    const age = (session_id: string) =>
-      service.rows(`update sessions set auth_time = now() - interval '10 minutes' where session_id = $1`, [session_id]);
+    const age = (session: { session_id: string }) =>
+      changeSession(service, session, `auth_time = now() - interval '10 minutes'`);
     const secondsAgo = async (token: string) => {
       const { body } = await service.post('/auth/check-token', { body: { token } });
       return (Date.now() - Date.parse(body.session.auth_time as string)) / 1_000;
@@ -141,7 +142,7 @@ describe('requirements about second factors', () => {
 
     it('renews auth_time for older access tokens, too, and issues a token with it (S24)', async () => {
       const { token, session_id, user_id } = await service.loginAs();
-      await age(session_id);
+      await age({ session_id });
       expect(await secondsAgo(token)).toBeGreaterThan(500);
       const { status, body } = await again(token, { password });
       expect([status, body.token_type, body.expires_in]).toEqual([200, 'Bearer', 600]);
@@ -156,7 +157,7 @@ describe('requirements about second factors', () => {
       const challenge = await firstStep(post, name);
       const login = (await post('/auth/second-factor', { body: { challenge, code: app.code() } })).body;
       const [token, recovery_code] = [login.access_token as string, await app.recoveryCode()];
-      await age(login.session_id as string);
+      await age(login);
       expect((await again(token, { password })).body).toMatchObject({
         code: 'request.invalid',
         errors: [{ pointer: '/password', code: 'field.not_allowed' }],
@@ -165,7 +166,7 @@ describe('requirements about second factors', () => {
       expect(await secondsAgo(token)).toBeGreaterThan(500);
       expect((await again(token, { code: app.code(1) })).status).toBe(200);
       expect(await secondsAgo(token)).toBeLessThan(60);
-      await age(login.session_id as string);
+      await age(login);
       expect((await again(token, { recovery_code })).status).toBe(200);
       expect((await again(token, { recovery_code })).body.code).toBe('auth.invalid_second_factor');
       expect(await secondsAgo(token)).toBeLessThan(60);
@@ -173,7 +174,7 @@ describe('requirements about second factors', () => {
 
     it('accepts no password from a user who enrols a second factor meanwhile (S24)', async () => {
       const { token, user_id, session_id } = await service.loginAs();
-      await age(session_id);
+      await age({ session_id });
       const answer = await inTransaction(service, async (other) => {
         await other.query(`update users set second_factors = '{totp}' where user_id = $1`, [user_id]);
         const sent = again(token, { password });

@@ -1,4 +1,5 @@
 import { type BodyField, type BodyOperation, bodyOperations, queryOperations } from '../support/body-operations';
+import { importRow, importRows } from '../support/imports';
 import { parseScrape } from '../support/metrics';
 import { rawRequest, statusOf } from '../support/raw-request';
 import { TestService } from '../support/service';
@@ -190,12 +191,8 @@ describe('input', () => {
       expect.objectContaining({ pointer: '/attributes', code: 'field.not_allowed' }),
     ]);
     expect(await patch('{"attributes":{"in":null}}')).toMatchObject({ status: 200 });
-    const user = '"user_type":"carrier","carrier_id":"c1","name":"keys","email":"keys@example.com"';
-    const imported = await service.post('/user/import', {
-      token,
-      headers: { 'content-type': 'application/x-ndjson' },
-      body: `{${user},"attributes":{${keys(101)}}}`,
-    });
+    const row = importRow('keys', { attributes: JSON.parse(`{${keys(101)}}`) });
+    const imported = await importRows(service, [row], service.admin);
     expect(imported.body.skipped[0].errors).toEqual(tooMany);
   });
 

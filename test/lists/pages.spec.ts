@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { Client } from 'pg';
 import { dataSourceOptions } from '../../src/platform/database/data-source';
 import { TestService } from '../support/service';
+import { changeSession } from '../support/session-rows';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
 
 const sorts = [
@@ -238,11 +239,10 @@ describe('pages of lists', () => {
   });
 
   it('show the right times of an expired session and of events', async () => {
-    const { session_id } = await service.loginAs();
-    const expire = `update sessions set expires_at = '2026-01-02 03:04:05.06+00' where session_id = $1`;
-    await service.rows(expire, [session_id]);
+    const session = await service.loginAs();
+    await changeSession(service, session, `expires_at = '2026-01-02 03:04:05.06+00'`);
     const at = '2026-01-02T03:04:05.060Z';
-    const { body } = await getText(`/auth/session/list?session_id=${session_id}`);
+    const { body } = await getText(`/auth/session/list?session_id=${session.session_id}`);
     expect(body.items).toMatchObject([{ expires_at: at, ended_at: at, ended_reason: 'expired', active: false }]);
     const rows = await service.rows<Record<string, unknown>>('select event_id, occurred_at from events');
     const { items } = (await getText('/audit/list?per_page=500')).body;

@@ -2,6 +2,7 @@ import { METRICS_TOKEN, hashCost } from '../support/hash-counts';
 import { createKey, inSeconds } from '../support/keys';
 import { password, type TestAnswer, type TestLogin, TestService } from '../support/service';
 import { ServiceProcess } from '../support/service-process';
+import { changeSession } from '../support/session-rows';
 import { TcpProxy } from '../support/tcp-proxy';
 import { until } from '../support/until';
 
@@ -209,9 +210,7 @@ describe('address blocks', () => {
       },
     ]);
     const stale = await service.loginAs({ user_type: 'system', roles: ['operator'] });
-    await service.rows(`update sessions set auth_time = now() - interval '1 hour' where session_id = $1`, [
-      stale.session_id,
-    ]);
+    await changeSession(service, stale, `auth_time = now() - interval '1 hour'`);
     const needed = '401 auth.reauthentication_required';
     expect(codeOf(await create('198.51.100.4', {}, stale))).toBe(needed);
     expect(codeOf(await service.delete(`/address-block/${id}`, stale))).toBe(needed);

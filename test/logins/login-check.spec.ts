@@ -1,6 +1,7 @@
 import type { Browser } from 'playwright-core';
 import { openBrowser } from '../support/browser';
 import { codeAt, currentStep, enrolApp, forgetSteps } from '../support/factors';
+import { importRow, importRows } from '../support/imports';
 import { queueEmpty } from '../support/links';
 import { loginWithPasskey, PasskeyBrowser, passkeyHolder } from '../support/passkeys';
 import { password, type TestAnswer, type TestLogin, TestService } from '../support/service';
@@ -145,9 +146,7 @@ describe('the login check', () => {
   });
 
   it('names `invited` for an imported user who was never invited', async () => {
-    const row = { user_type: 'carrier', carrier_id: 'c1', name: 'uninvited', email: 'uninvited@example.com' };
-    const headers = { 'content-type': 'application/x-ndjson' };
-    await service.post('/user/import', { token: service.admin.token, headers, body: JSON.stringify(row) });
+    await importRows(service, [importRow('uninvited')], service.admin);
     const { user_id } = (await service.get('/user/list?name=uninvited', service.admin)).body.items[0];
     expect(await causesOf(user_id)).toEqual([
       { code: 'invited', blocks: true, evidence: { invitation: 'none' }, remedies: ['invite', 'correct_email'] },

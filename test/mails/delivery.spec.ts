@@ -1,6 +1,7 @@
 import type { CredentialsService } from '../../src/auth/passwords/credentials.service';
 import type { JobsRepository } from '../../src/platform/jobs/jobs.repository';
 import { changesOf } from '../support/events';
+import { importRows } from '../support/imports';
 import { createKey } from '../support/keys';
 import { queueEmpty } from '../support/links';
 import { password, TestService } from '../support/service';
@@ -26,12 +27,7 @@ describe('the delivery of mails', () => {
     const invitee = (name: string, email: string) => ({ user_type: 'carrier', carrier_id: 'c1', name, email });
     const create = (name: string, email: string) =>
       service.post('/user/create', { ...service.admin, body: invitee(name, email) });
-    const importInvited = (rows: object[]) =>
-      service.post('/user/import?invite=true', {
-        token: service.admin.token,
-        body: rows.map((row) => JSON.stringify(row)).join('\n'),
-        headers: { 'content-type': 'application/x-ndjson' },
-      });
+    const importInvited = (rows: object[]) => importRows(service, rows, service.admin, 'invite=true');
     const createAndDelete = async (name: string, email: string) => {
       const { status, body } = await create(name, email);
       // Wait for the mail: a mail to a deleted user is not sent.

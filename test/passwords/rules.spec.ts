@@ -5,6 +5,7 @@ import { hash as hashBcrypt } from '@node-rs/bcrypt';
 import { PasswordStrength, strengthLimits } from '../../src/auth/passwords/policy/password-strength';
 import { changesOf } from '../support/events';
 import { hashCost, heldHashes, METRICS_TOKEN, whileHashes } from '../support/hash-counts';
+import { importRow, importRows } from '../support/imports';
 import { mailedResetToken } from '../support/links';
 import { appSecret, adminEmail, password, type TestAnswer, type TestLogin, TestService } from '../support/service';
 import { ServiceProcess } from '../support/service-process';
@@ -230,7 +231,6 @@ describe('the rules for passwords', () => {
 
   describe('imported passwords that the current policy rejects', () => {
     let count = 0;
-    const ndjson = 'application/x-ndjson';
     const replaceHash = async (user_id: string, password_hash: string) =>
       service.rows('update credentials set password_hash = $2 where user_id = $1', [user_id, password_hash]);
 
@@ -242,12 +242,8 @@ describe('the rules for passwords', () => {
 
     async function importUser(password_hash: string, more: object = {}): Promise<{ name: string; user_id: string }> {
       const name = `imported-${++count}`;
-      const user = { user_type: 'carrier', carrier_id: 'c1', name, email: `${name}@example.com` };
-      const request = {
-        body: JSON.stringify({ ...user, password_hash, ...more }),
-        headers: { 'content-type': ndjson },
-      };
-      expect((await service.post('/user/import', { ...service.admin, ...request })).body).toMatchObject({ changed: 1 });
+      const { body } = await importRows(service, [importRow(name, { password_hash, ...more })], service.admin);
+      expect(body).toMatchObject({ changed: 1 });
       const users = await service.rows<{ user_id: string }>('select user_id from users where name = $1', [name]);
       return { name, user_id: users[0]?.user_id ?? '' };
     }

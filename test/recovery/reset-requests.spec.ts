@@ -1,4 +1,5 @@
 import type { MailerService } from '@nestjs-modules/mailer';
+import { importCsv } from '../support/imports';
 import { endMailLimits, mailedResetToken, queueEmpty, visibleResponse } from '../support/links';
 import { inTransaction } from '../support/locks';
 import { Mailbox, type ReceivedMail } from '../support/mailbox';
@@ -126,10 +127,8 @@ describe('requests for a reset link', () => {
           for each row execute function note_end()`);
       await holdJobs();
       const rows = Array.from({ length: 30 }, (_, index) => `carrier,c1,new${index},new${index}@example.com`);
-      const headers = { 'content-type': 'text/csv' };
-      const body = ['user_type,carrier_id,name,email', ...rows].join('\n');
-      const { token } = service.admin;
-      expect((await service.post('/user/import?invite=true', { token, headers, body })).body.changed).toBe(30);
+      const file = ['user_type,carrier_id,name,email', ...rows].join('\n');
+      expect((await importCsv(service, file, service.admin, 'invite=true')).body.changed).toBe(30);
       await ask(known);
       await service.rows(`
         drop function hold_job cascade;

@@ -7,6 +7,7 @@ import { inTransaction, lockWaits } from '../support/locks';
 import { partsOf } from '../support/mail-parts';
 import { Authenticator } from '../support/second-factors';
 import { password, type TestLogin, TestService } from '../support/service';
+import { changeSession } from '../support/session-rows';
 
 const another = 'a thief knows this phrase';
 const own = 'the owner has it again';
@@ -308,10 +309,8 @@ describe('attempts to keep or take over a login', () => {
       const outcome: string[][] = [];
       for (const isGone of [false, true]) {
         user = await service.loginAs();
-        await Authenticator.enrol((text, values) => service.rows(text, values), user.user_id);
-        await service.rows(`update sessions set amr = '{pwd,otp,mfa}', ended_at = null where session_id = $1`, [
-          user.session_id,
-        ]);
+        await Authenticator.enrol(service, user.user_id);
+        await changeSession(service, user, `amr = '{pwd,otp,mfa}', ended_at = null`);
         await enrol('of the thief');
         const link = await linkIn(/Subject: A second factor was added/);
         if (isGone)

@@ -5,6 +5,7 @@ import { addLogins } from '../support/made-logins';
 import { RawConnection, requestHead } from '../support/raw-connection';
 import { rawRequest, statusOf } from '../support/raw-request';
 import { password, type TestAnswer, type TestLogin, type TestRequest, TestService } from '../support/service';
+import { changeSession } from '../support/session-rows';
 import { TokenForger } from '../support/token-forger';
 import { decode, forge, ownKey, visiblePart, withOtherSignature } from '../support/tokens';
 import { until } from '../support/until';
@@ -142,8 +143,7 @@ describe('access tokens', () => {
     await service.patch(`/user/${disabled.user_id}`, { ...by, body: { status: 'disabled' } });
     await service.delete(`/user/${deleted.user_id}`, by);
     await refresh(reused.refresh_token);
-    const age = `update sessions set refreshed_at = now() - interval '1 hour' where session_id = $1`;
-    await service.rows(age, [reused.session_id]);
+    await changeSession(service, reused, `refreshed_at = now() - interval '1 hour'`);
     const tokens = [ended.token, disabled.token, deleted.token, 'garbage', live.refresh_token];
     tokens.push(`${live.token}x`, `${live.token.slice(0, -4)}AAAA`, `${live.token}${'a'.repeat(60_000)}`);
     const unknown = randomBytes(64).toString('base64url');

@@ -427,10 +427,8 @@ describe('the export of users', () => {
       const login = await exporter({ roles: ['purger'] });
       expect((await service.get(await linkOf(login, query))).text).toContain('"password_hash":"$argon2id$');
       const path = await linkOf(login, query);
-      await service.rows(`update sessions set auth_time = now() - interval '10 minutes' where session_id = $1`, [
-        login.session_id,
-      ]);
-      expect(outcome(await service.get(path))).toBe('401 auth.reauthentication_required');
+      await changeSession(service, login, `auth_time = now() - interval '10 minutes'`);
+      expect(codeOf(await service.get(path))).toBe('401 auth.reauthentication_required');
       expect(await create(login)).toBe('401 auth.reauthentication_required');
     });
 

@@ -1,7 +1,8 @@
 import { eventCatalogue } from '../../src/audit/event-catalogue';
 import { type UserField, userFields, userFieldsWith } from '../../src/users/user-fields';
 import type { SessionsService } from '../../src/auth/sessions/sessions.service';
-import { password, type TestAnswer, type TestLogin, TestService } from '../support/service';
+import { codeOf, password, type TestLogin, TestService } from '../support/service';
+import { changeSession } from '../support/session-rows';
 import { tableNames } from '../support/tables';
 
 const fields = Object.entries<UserField>(userFields);
@@ -96,8 +97,7 @@ describe('deleted users', () => {
     /** Returns a login of the operator that authenticated some minutes ago. */
     async function stale(): Promise<TestLogin> {
       const login = await service.login(operator.name);
-      const past = `update sessions set auth_time = now() - interval '10 minutes' where session_id = $1`;
-      await service.rows(past, [login.session_id]);
+      await changeSession(service, login, `auth_time = now() - interval '10 minutes'`);
       return login;
     }
 
