@@ -141,8 +141,8 @@ describe('the API explorer', () => {
         expect(plain.headers).not.toHaveProperty('content-encoding');
         expect(gunzipSync(sent.rawPayload).equals(plain.rawPayload)).toBe(true);
         const servers = [{ url: '/', description: 'This service' }];
-        expect(parse(plain.payload)).toEqual({ ...committedDocument, servers });
-        if (name === 'json') expect([/\n/.test(plain.payload), sent.rawPayload.length < 80_000]).toEqual([false, true]);
+        expect(parse(plain.body)).toEqual({ ...committedDocument, servers });
+        if (name === 'json') expect([/\n/.test(plain.body), sent.rawPayload.length < 80_000]).toEqual([false, true]);
       }
     },
   );

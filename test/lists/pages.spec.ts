@@ -221,8 +221,8 @@ describe('pages of lists', () => {
   /** Not validated against the document, which allows only four-digit years. */
   const getText = async (url: string) => {
     const headers = { authorization: `Bearer ${service.admin.token}` };
-    const { payload } = await service.inject({ url, headers });
-    return { text: payload, body: JSON.parse(payload) };
+    const { body } = await service.inject({ url, headers });
+    return { text: body, body: JSON.parse(body) };
   };
 
   it.each(times)('show the time %s as a single user does', async (time, answered) => {

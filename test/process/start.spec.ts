@@ -27,7 +27,6 @@ import {
   runBuilt,
   type ServiceProcess,
   spawnBuilt,
-  startServiceProcess,
   whenListening,
 } from '../support/built-program';
 
@@ -60,7 +59,7 @@ describe('the service with its embedded database', () => {
   const env = (more: Record<string, string> = {}) => ({ DATA_DIR: dataDir, PORT: port, ...more });
 
   async function start(): Promise<ServiceProcess> {
-    service = await startServiceProcess(env());
+    service = await whenListening(spawnBuilt('src/main.js', env()), port);
     processes = serverProcesses(cluster());
     expect(processes.length).toBeGreaterThan(3);
     return service;

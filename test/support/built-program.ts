@@ -39,16 +39,9 @@ const root = join(__dirname, '../..');
 const hangsAfterMs = 240_000;
 
 /**
- * Starts the built service (`node dist/src/main.js`) and waits until it listens.
- * @param env the whole environment apart from PATH; without PORT a free port is used
+ * Waits until a started service listens on a port.
  * @throws with the output if the service ends or does not listen within 240 s
  */
-export async function startServiceProcess(env: Record<string, string>): Promise<ServiceProcess> {
-  const port = env['PORT'] ?? String(await freePort());
-  return whenListening(spawnBuilt('src/main.js', { ...env, PORT: port }), port);
-}
-
-/** Waits until a started service listens on a port. @throws like `startServiceProcess` */
 export async function whenListening({ child, output }: Spawned, port: string): Promise<ServiceProcess> {
   const ended = once(child, 'exit').then(() => child.exitCode);
   await new Promise<void>((listens, fail) => {
@@ -78,7 +71,7 @@ export async function whenListening({ child, output }: Spawned, port: string): P
   };
 }
 
-/** Runs a built program below dist/. After 120 s it is killed, and its code is null. */
+/** Runs a built program below dist/. After 240 s it is killed, and its code is null. */
 export async function runBuilt(program: string, env: Record<string, string>, args: string[] = []): Promise<Ended> {
   const { child } = spawnBuilt(program, env, args);
   const ended: Ended = { code: null, stdout: '', stderr: '' };

@@ -37,7 +37,6 @@ export interface RawResponse {
   statusCode: number;
   headers: IncomingMessage['headers'];
   rawPayload: Buffer;
-  payload: string;
   body: string;
 }
 
@@ -89,9 +88,9 @@ export abstract class Client {
       ...(ip === undefined ? {} : { remoteAddress: ip }),
     });
     const type = response.headers['content-type'] ?? '';
-    assertDocumented(method, url.slice(this.basePath.length), response.statusCode, type, response.payload);
-    const parsed: unknown = isJson(type) ? JSON.parse(response.payload) : undefined;
-    return { status: response.statusCode, headers: response.headers, text: response.payload, body: parsed };
+    assertDocumented(method, url.slice(this.basePath.length), response.statusCode, type, response.body);
+    const parsed: unknown = isJson(type) ? JSON.parse(response.body) : undefined;
+    return { status: response.statusCode, headers: response.headers, text: response.body, body: parsed };
   }
 
   get(url: string, request?: TestRequest): Promise<TestAnswer> {
@@ -142,7 +141,7 @@ export abstract class Client {
       request_id,
     });
     if (exchanges.length > exchangesMax) exchanges.shift();
-    return { statusCode: response.statusCode ?? 0, headers: response.headers, rawPayload, payload: text, body: text };
+    return { statusCode: response.statusCode ?? 0, headers: response.headers, rawPayload, body: text };
   }
 
   /** Logs in over the API. */
