@@ -3,7 +3,7 @@ import { document } from '../support/document';
 import { createKey } from '../support/keys';
 import { accessTokenOf, addSession } from '../support/made-logins';
 import { callers, customRoles, type MatrixRow, matrixRows, type Person, type Relation } from '../support/matrix';
-import { type TestAnswer, type TestRequest, TestService } from '../support/service';
+import { codeOf, type TestAnswer, type TestRequest, TestService } from '../support/service';
 
 interface Router {
   printRoutes: (options: object) => string;
@@ -289,7 +289,6 @@ describe('the access to operations', () => {
       await age(session_id, seconds);
       return accessTokenOf(service, { user_id, session_id });
     }
-    const outcome = ({ status, body }: TestAnswer) => `${status} ${body?.code ?? ''}`.trim();
     const send = ({ method, path }: Operation, [query, request]: Variant, token: string) =>
       service.send(method, `${path}?${query}`.replace(/\?$/, ''), { token, ...request });
 
@@ -299,12 +298,12 @@ describe('the access to operations', () => {
       expect(needing.length).toBeGreaterThanOrEqual(15);
       for (const [operation, variant] of needing) {
         const answer = await send(operation, variant, await tokenOf(caller, stale));
-        expect(`${operation.name} ${outcome(answer)}`).toBe(`${operation.name} ${refused}`);
+        expect(`${operation.name} ${codeOf(answer)}`).toBe(`${operation.name} ${refused}`);
         expect(answer.headers['www-authenticate']).toBe(challenge);
       }
       for (const [operation, variant] of others) {
         const answer = await send(operation, variant, await tokenOf(caller, stale));
-        expect(`${operation.name} ${outcome(answer)}`).not.toMatch(refusedOrFailed);
+        expect(`${operation.name} ${codeOf(answer)}`).not.toMatch(refusedOrFailed);
       }
     });
 
@@ -312,9 +311,9 @@ describe('the access to operations', () => {
       const { key } = await createKey(service, ['*']);
       for (const [operation, variant] of needing) {
         const bySession = await send(operation, variant, await tokenOf(caller, fresh));
-        expect(`${operation.name} ${outcome(bySession)}`).not.toContain(' 401');
+        expect(`${operation.name} ${codeOf(bySession)}`).not.toContain(' 401');
         const byKey = await send(operation, variant, key);
-        expect(`${operation.name} ${outcome(byKey)}`).not.toContain(' 401');
+        expect(`${operation.name} ${codeOf(byKey)}`).not.toContain(' 401');
         expect([operation.name, byKey.status === 403]).toEqual([operation.name, operation['x-keys'] !== true]);
       }
     });
@@ -325,7 +324,7 @@ describe('the access to operations', () => {
         const { name, needsPermission } = operation;
         if (needsPermission) {
           const denied = await send(operation, [query, request], await tokenOf(user.user_id, stale));
-          expect(`${name} ${outcome(denied)}`).toBe(`${name} 403 access.denied`);
+          expect(`${name} ${codeOf(denied)}`).toBe(`${name} 403 access.denied`);
         }
         const { body } = request;
         const wrong: Variant =
@@ -333,7 +332,7 @@ describe('the access to operations', () => {
             ? [query, { ...request, body: { ...body, nothing: 1 } }]
             : [`${query}&nothing=1`.replace(/^&/, ''), request];
         const invalid = await send(operation, wrong, await tokenOf(caller, stale));
-        expect(`${name} ${outcome(invalid)}`).toBe(`${name} 400 request.invalid`);
+        expect(`${name} ${codeOf(invalid)}`).toBe(`${name} 400 request.invalid`);
       }
     });
 
@@ -341,7 +340,7 @@ describe('the access to operations', () => {
       const { token, session_id } = await service.login('administrator');
       const { user_id } = await service.createUser();
       const request = { token, body: { allowed_ips: [] }, headers: { 'idempotency-key': randomUUID() } };
-      const change = async () => outcome(await service.patch(`/user/all?user_id=${user_id}`, request));
+      const change = async () => codeOf(await service.patch(`/user/all?user_id=${user_id}`, request));
       await age(session_id, stale);
       expect(await change()).toBe(refused);
       await age(session_id, 0);

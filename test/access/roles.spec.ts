@@ -1,5 +1,5 @@
 import { inSeconds } from '../support/keys';
-import { type TestAnswer, type TestLogin, TestService } from '../support/service';
+import { codeOf, type TestAnswer, type TestLogin, TestService } from '../support/service';
 
 const exceeds = 'access.grant_exceeds_own';
 const system = { user_type: 'system' };
@@ -34,7 +34,6 @@ describe('roles', () => {
     service.patch(`/role/${name}`, { token, body, headers: ifMatch(version) });
   const remove = (name: string, version?: string, { token }: By = admin) =>
     service.delete(`/role/${name}`, { token, headers: ifMatch(version) });
-  const codeOf = ({ status, body }: TestAnswer) => `${status} ${body?.code ?? ''}`.trim();
   /** Returns the status, with the ETag or the code of the error. */
   const outcome = ({ status, headers, body }: TestAnswer) => `${status} ${headers['etag'] ?? body?.code ?? ''}`.trim();
   const userOf = (roles: string[], fields = {}) => service.createUser({ roles, ...noPassword, ...fields });

@@ -3,7 +3,7 @@ import type { ApiKeysRepository } from '../../src/access/api-keys/api-keys.repos
 import { createKey, inSeconds, type TestKey } from '../support/keys';
 import { inTransaction, lockWaits } from '../support/locks';
 import { addManyUsers, ended } from '../support/many-users';
-import { type TestAnswer, type TestLogin, TestService } from '../support/service';
+import { codeOf, type TestLogin, TestService } from '../support/service';
 import { tableNames } from '../support/tables';
 import { visiblePart } from '../support/tokens';
 import { until } from '../support/until';
@@ -24,7 +24,6 @@ describe('an API key', () => {
   });
   afterAll(() => service.close());
 
-  const code = ({ status, body }: TestAnswer) => `${status} ${body?.code ?? ''}`.trim();
   const create = (fields: object) =>
     service.post('/auth/key/create', {
       token: admin.token,
@@ -166,7 +165,7 @@ describe('an API key', () => {
         ['all', '404 request.not_found'],
         [key, '404 request.not_found'],
       ] as const)
-        expect(code(await service.delete(`/auth/key/${id}`, admin))).toBe(wanted);
+        expect(codeOf(await service.delete(`/auth/key/${id}`, admin))).toBe(wanted);
     });
 
     it('stays after its creator is disabled, deleted and purged, and is found by the creator', async () => {
@@ -197,7 +196,7 @@ describe('an API key', () => {
         await service.post('/auth/logout', { body: { refresh_token: token } }),
       ];
       const answers = await send(key);
-      expect(answers.map(code)).toEqual(answers.map(() => '401 auth.token_invalid'));
+      expect(answers.map(codeOf)).toEqual(answers.map(() => '401 auth.token_invalid'));
       expect(answers.map(visiblePart)).toEqual((await send('garbage')).map(visiblePart));
       for (const [older, status] of [
         [key, 200],
@@ -224,7 +223,7 @@ describe('an API key', () => {
         ...[secret, `CIK_${secret}`, `cik-${secret}`, key.toUpperCase()],
       ];
       const wanted = { key: await use('cik_x', '192.0.2.9'), token: await use('garbage', '192.0.2.9') };
-      expect([code(wanted.key), code(wanted.token)]).toEqual(['401 auth.key_invalid', '401 auth.token_invalid']);
+      expect([codeOf(wanted.key), codeOf(wanted.token)]).toEqual(['401 auth.key_invalid', '401 auth.token_invalid']);
       expect(wanted.key.headers['www-authenticate']).toBe('Bearer error="invalid_token"');
       expect(wanted.key.text).not.toContain('Log in again');
       for (const [index, form] of forms.entries())

@@ -4,7 +4,7 @@ import { document } from '../support/document';
 import { errorsIn, importRows } from '../support/imports';
 import { createKey, inSeconds, type TestKey } from '../support/keys';
 import { visibleResponse } from '../support/links';
-import { type TestAnswer, type TestLogin, TestService } from '../support/service';
+import { codeOf, type TestAnswer, type TestLogin, TestService } from '../support/service';
 
 /** All permissions of the role `manager`. */
 const everything = [
@@ -32,7 +32,6 @@ describe('the permissions of API keys', () => {
   });
   afterAll(() => service.close());
 
-  const code = ({ status, body }: TestAnswer) => `${status} ${body?.code ?? ''}`.trim();
   const make = (by: Pick<TestLogin, 'token'>, fields: Record<string, unknown>) =>
     service.post('/auth/key/create', {
       token: by.token,
@@ -59,7 +58,7 @@ describe('the permissions of API keys', () => {
         // The requests are invalid, so an accepted key changes nothing.
         const answer = await service.send(method, `${withIds(path)}?nothing=1`, { token: key });
         if (answer.status === 403) refused.push(name);
-        expect([name, code(answer)]).not.toEqual([name, '401 auth.token_invalid']);
+        expect([name, codeOf(answer)]).not.toEqual([name, '401 auth.token_invalid']);
       }
       const documented = restricted.filter(({ operation }) => operation['x-keys'] === false);
       expect(refused).toEqual(documented.map(({ name }) => name));
@@ -72,7 +71,7 @@ describe('the permissions of API keys', () => {
         const body = 'requestBody' in operation ? {} : undefined;
         const answer = await service.send(method, withIds(path), { token: key, body });
         // The check for proxies requires the permissions that its query names.
-        expect([name, code(answer)]).toEqual([name, name === 'GET /auth/verify' ? '204' : '403 access.denied']);
+        expect([name, codeOf(answer)]).toEqual([name, name === 'GET /auth/verify' ? '204' : '403 access.denied']);
       }
     });
 
@@ -81,7 +80,7 @@ describe('the permissions of API keys', () => {
       const { key: token, key_id } = await createKey(service, ['voip:call']);
       await service.rows('update keys set key_id = $1 where key_id = $2', [user_id, key_id]);
       for (const path of [`/user/${user_id}`, '/auth/session/list'])
-        expect(code(await service.get(path, { token }))).toBe('403 access.denied');
+        expect(codeOf(await service.get(path, { token }))).toBe('403 access.denied');
     });
   });
 
@@ -91,11 +90,11 @@ describe('the permissions of API keys', () => {
       const before = await countKeys();
       for (const by of makers)
         for (const permissions of [['*'], ['user:read', '*'], ['user:read', 'audit:read'], ['voip:call']])
-          expect([permissions, code(await make(by, { permissions }))]).toEqual([permissions, exceeds]);
+          expect([permissions, codeOf(await make(by, { permissions }))]).toEqual([permissions, exceeds]);
       expect(await countKeys()).toEqual(before);
       for (const by of makers)
-        expect(code(await make(by, { permissions: ['user:read', 'user:update', 'key:manage'] }))).toBe('201');
-      expect(code(await make(admin, { permissions: ['*', 'voip:call'] }))).toBe('201');
+        expect(codeOf(await make(by, { permissions: ['user:read', 'user:update', 'key:manage'] }))).toBe('201');
+      expect(codeOf(await make(admin, { permissions: ['*', 'voip:call'] }))).toBe('201');
       const long = `${'a'.repeat(64)}:${'b'.repeat(64)}`;
       for (const permission of ['User:read', 'user.x:read', 'user:', 'user:*', `a${long}`, long]) {
         const named = { name: `as.${randomUUID()}`, user_types: ['system'], permissions: [permission] };
@@ -121,18 +120,18 @@ describe('the permissions of API keys', () => {
         [none, { carrier_scope: [] }, '201'],
         [carrier, {}, '201'],
       ] as const)
-        expect([fields, code(await make(by, fields))]).toEqual([fields, wanted]);
+        expect([fields, codeOf(await make(by, fields))]).toEqual([fields, wanted]);
     });
 
     it('rejects callers who must change their password or may not create keys, and every key (Z10)', async () => {
       const fresh = await systemUser(['administrator'], { must_change_password: true });
-      expect(code(await make(fresh, {}))).toBe('403 auth.password_change_required');
+      expect(codeOf(await make(fresh, {}))).toBe('403 auth.password_change_required');
       for (const roles of [['operator'], []])
-        expect(code(await make(await systemUser(roles), {}))).toBe('403 access.denied');
+        expect(codeOf(await make(await systemUser(roles), {}))).toBe('403 access.denied');
       const { key } = await createKey(service, ['*', 'key:manage']);
       const before = await countKeys();
       for (const fields of [{}, { permissions: ['*'] }, { permissions: [] }, { expires_at: 'never' }])
-        expect(code(await make({ token: key }, fields))).toBe('403 access.denied');
+        expect(codeOf(await make({ token: key }, fields))).toBe('403 access.denied');
       expect(await countKeys()).toEqual(before);
       // What key:manage allows a key.
       const other = await createKey(service, ['user:read']);
@@ -149,22 +148,22 @@ describe('the permissions of API keys', () => {
       const target = await service.createUser({ roles: ['carrier_user'] });
       const change = (token: string, body: object) => service.patch(`/user/${target.user_id}`, { token, body });
       const raise = { roles: ['carrier_administrator'] };
-      expect(code(await change(made.key, raise))).toBe(exceeds);
-      expect(code(await change(maker.token, raise))).toBe('200');
-      expect(code(await change(made.key, { locale: 'de' }))).toBe(protectedUser);
+      expect(codeOf(await change(made.key, raise))).toBe(exceeds);
+      expect(codeOf(await change(maker.token, raise))).toBe('200');
+      expect(codeOf(await change(made.key, { locale: 'de' }))).toBe(protectedUser);
       const { key } = await createKey(service, everything);
       const person = { name: 'by-key', email: 'by-key@example.com', user_type: 'system' };
       const create = (roles: string[]) => service.post('/user/create', { token: key, body: { ...person, roles } });
       for (const roles of [['administrator'], ['operator'], ['key_user', 'auditor']])
-        expect(code(await create(roles))).toBe(exceeds);
-      expect(code(await create(['key_user']))).toBe('201');
+        expect(codeOf(await create(roles))).toBe(exceeds);
+      expect(codeOf(await create(['key_user']))).toBe('201');
       const victim = await service.createUser({ user_type: 'system', roles: ['operator'] });
       for (const { user_id } of [victim, admin])
-        expect(code(await service.patch(`/user/${user_id}`, { token: key, body: { locale: 'de' } }))).toBe(
+        expect(codeOf(await service.patch(`/user/${user_id}`, { token: key, body: { locale: 'de' } }))).toBe(
           protectedUser,
         );
       for (const path of [`/user/${victim.user_id}`, `/auth/session/${admin.session_id}`])
-        expect(code(await service.delete(path, { token: key }))).toBe(protectedUser);
+        expect(codeOf(await service.delete(path, { token: key }))).toBe(protectedUser);
       const ended = await service.delete(`/auth/session/all?user_id=${admin.user_id}`, { token: key });
       expect(ended.body).toEqual({ ended: 0 });
     });
@@ -205,7 +204,7 @@ describe('the permissions of API keys', () => {
           const refused = await service.delete(`/auth/key/${key_id}`, by);
           const unknown = await service.delete(`/auth/key/${randomUUID()}`, by);
           expect(visibleResponse(refused)).toEqual(visibleResponse(unknown));
-          expect(code(refused)).toBe('404 key.not_found');
+          expect(codeOf(refused)).toBe('404 key.not_found');
         }
       }
       const revoked = 'select 1 from keys where key_id = any($1) and revoked_at is not null';
@@ -217,7 +216,7 @@ describe('the permissions of API keys', () => {
       const maker = await systemUser(['key_maker']);
       const { key: weak } = await createKey(service, ['key:manage']);
       for (const token of [maker.token, weak])
-        expect(code(await service.delete(`/auth/key/${key_id}`, { token }))).toBe(exceeds);
+        expect(codeOf(await service.delete(`/auth/key/${key_id}`, { token }))).toBe(exceeds);
       expect((await service.delete(`/auth/key/${key_id}`, { token: admin.token })).status).toBe(204);
     });
 
@@ -249,7 +248,7 @@ describe('the permissions of API keys', () => {
         if (token === keys.scoped.key) expect(listed).not.toContain(scoped.user_id);
       }
       const change = { token: keys.c1.key, body: { locale: 'de' } };
-      expect(code(await service.patch(`/user/${two}`, change))).toBe('404 user.not_found');
+      expect(codeOf(await service.patch(`/user/${two}`, change))).toBe('404 user.not_found');
       expect((await service.patch('/user/all?carrier_id=c2', change)).body.matched).toBe(0);
     });
   });
@@ -285,7 +284,7 @@ describe('the permissions of API keys', () => {
       const single = (id: string) => service.patch(`/user/${id}`, { token: key, body });
       const bulk = async (id: string, query = '') =>
         (await service.patch(`/user/all?user_id=${id}${query}`, { token: key, body })).body;
-      if (kind !== 'bulk') expect(code(await single(user_id))).toBe(protectedSelf);
+      if (kind !== 'bulk') expect(codeOf(await single(user_id))).toBe(protectedSelf);
       if (kind !== 'single') {
         const skipped = [{ user_id, reason: 'user.self_protected' }];
         expect(await bulk(user_id, '&dry_run=true')).toMatchObject({ would_change: 0, skipped });
@@ -294,13 +293,13 @@ describe('the permissions of API keys', () => {
       expect(await rowOf(user_id)).toEqual(before);
       // Control: the same change of another user.
       if (kind === 'bulk') expect((await bulk(other.user_id)).changed).toBe(1);
-      else expect(code(await single(other.user_id))).toBe('200');
+      else expect(codeOf(await single(other.user_id))).toBe('200');
     });
 
     it('lets no key delete, purge or import its creator (Z31)', async () => {
       const before = await rowOf(user_id);
       for (const query of ['', '?purge=true'])
-        expect(code(await service.delete(`/user/${user_id}${query}`, { token: key }))).toBe(protectedSelf);
+        expect(codeOf(await service.delete(`/user/${user_id}${query}`, { token: key }))).toBe(protectedSelf);
       const bulk = await service.delete(`/user/all?user_id=${user_id}`, { token: key });
       expect(bulk.body).toMatchObject({ changed: 0, skipped_reasons: { 'user.self_protected': 1 } });
       const row = { user_type: 'system', name: before?.['name'], email: before?.['email'], roles: [], user_id };
@@ -333,7 +332,7 @@ describe('the permissions of API keys', () => {
         expect(undone.body).toMatchObject({ changed: 0, skipped: [{ user_id, reason: 'user.self_protected' }] });
         expect(await rowOf(user_id)).toEqual(before);
       }
-      expect(code(await service.post(`/user/${user_id}/restore`, { token: key }))).toBe(protectedSelf);
+      expect(codeOf(await service.post(`/user/${user_id}/restore`, { token: key }))).toBe(protectedSelf);
       expect((await rowOf(user_id))?.['deleted_at']).not.toBeNull();
       // Control: keys of deleted users stay valid.
       expect((await service.get('/user/list', { token: key })).status).toBe(200);
@@ -351,11 +350,11 @@ describe('the permissions of API keys', () => {
       const strong = await service.createUser({ user_type: 'system', roles: ['root'] });
       const [bulk, all] = [`/user/all?user_id=${user.user_id}`, `/user/all?user_id=${strong.user_id}`];
       for (const role of ['administrator', 'root']) {
-        expect(code(await service.patch(`/user/${user.user_id}`, { token, body: { roles: [role] } }))).toBe(exceeds);
+        expect(codeOf(await service.patch(`/user/${user.user_id}`, { token, body: { roles: [role] } }))).toBe(exceeds);
         for (const body of [{ roles: [role] }, { roles_add: [role] }, { roles_remove: [role] }])
-          expect([body, code(await service.patch(bulk, { token, body }))]).toEqual([body, exceeds]);
+          expect([body, codeOf(await service.patch(bulk, { token, body }))]).toEqual([body, exceeds]);
         const fields = { user_type: 'system', name: 'made', email: 'made@example.com', roles: [role] };
-        expect(code(await service.post('/user/create', { token, body: fields }))).toBe(exceeds);
+        expect(codeOf(await service.post('/user/create', { token, body: fields }))).toBe(exceeds);
         const { body } = await importRows(service, [fields], { token });
         expect([body.changed, errorsIn(body)]).toMatchObject([0, [{ pointer: '/roles' }]]);
       }
@@ -365,7 +364,7 @@ describe('the permissions of API keys', () => {
       expect(await undo(demoted)).toMatchObject({ changed: 0, skipped_reasons: { 'access.grant_exceeds_own': 1 } });
       await service.patch(`/user/${strong.user_id}`, { ...admin, body: { roles: ['root'] } });
       const deleted = await service.delete(all, admin);
-      expect(code(await service.post(`/user/${strong.user_id}/restore`, { token }))).toBe(protectedUser);
+      expect(codeOf(await service.post(`/user/${strong.user_id}/restore`, { token }))).toBe(protectedUser);
       expect(await undo(deleted)).toMatchObject({ changed: 0, skipped_reasons: { 'access.protected_user': 1 } });
       expect(await service.rows(`select 1 from users where name = 'made'`)).toEqual([]);
       expect((await rowOf(user.user_id))?.['roles']).toEqual(['reader']);
@@ -386,9 +385,9 @@ describe('the permissions of API keys', () => {
         await change('root', { second_factor_required_from: null }),
         await service.delete('/role/root', { token }),
       ])
-        expect(code(answer)).toBe(exceeds);
+        expect(codeOf(answer)).toBe(exceeds);
       expect(await roles()).toEqual(before);
-      expect(code(await create(named))).toBe('201');
+      expect(codeOf(await create(named))).toBe('201');
       // Roles without * can be granted.
       const { user_id } = await service.createUser({ user_type: 'system' });
       const given = await service.patch(`/user/${user_id}`, { token, body: { roles: ['manager'] } });

@@ -23,7 +23,6 @@ describe('the rotation of an API key', () => {
     await service.close();
   });
 
-  const code = ({ status, body }: TestAnswer) => `${status} ${body?.code ?? ''}`.trim();
   const send = ({ key_id }: Pick<TestKey, 'key_id'>, body: object, by: Pick<TestLogin, 'token'> = admin) =>
     service.post(`/auth/key/${key_id}/rotate`, { token: by.token, body });
   const rotate = async (key: Pick<TestKey, 'key_id'>, keep_old_seconds: number, fields: object = {}) => {
@@ -135,7 +134,7 @@ describe('the rotation of an API key', () => {
     await service.rows('update keys set expires_at = now() where key_id = $1', [expired.key_id]);
     for (const key of [...keys, expired])
       for (const fields of [{}, { expires_at: inSeconds(day) }]) {
-        expect(code(await send(key, { keep_old_seconds: day, ...fields }))).toBe('409 key.inactive');
+        expect(codeOf(await send(key, { keep_old_seconds: day, ...fields }))).toBe('409 key.inactive');
         expect(await use(key.key)).toBe(401);
       }
   });
@@ -143,19 +142,19 @@ describe('the rotation of an API key', () => {
   it('requires the permissions and the scope of the key, because its secret grants them (Z10, Z11)', async () => {
     const maker = await service.loginAs({ user_type: 'system', roles: ['key_maker'] });
     const root = await createKey(service, ['*']);
-    expect(code(await send(root, { keep_old_seconds: 0 }, maker))).toBe('403 access.grant_exceeds_own');
+    expect(codeOf(await send(root, { keep_old_seconds: 0 }, maker))).toBe('403 access.grant_exceeds_own');
     const wide = await createKey(service, ['user:read'], {}, maker);
     await service.rows(`update users set carrier_scope = '{c1}' where user_id = $1`, [maker.user_id]);
-    expect(code(await send(wide, { keep_old_seconds: 0 }, maker))).toBe('403 access.grant_exceeds_own');
-    expect(code(await send(root, { keep_old_seconds: 0 }, maker))).toBe('404 key.not_found');
+    expect(codeOf(await send(wide, { keep_old_seconds: 0 }, maker))).toBe('403 access.grant_exceeds_own');
+    expect(codeOf(await send(root, { keep_old_seconds: 0 }, maker))).toBe('404 key.not_found');
     const carrier = await service.loginAs({ carrier_id: 'c9', roles: ['key_maker'] });
-    expect(code(await send(wide, { keep_old_seconds: 0 }, carrier))).toBe('404 key.not_found');
+    expect(codeOf(await send(wide, { keep_old_seconds: 0 }, carrier))).toBe('404 key.not_found');
     expect([await use(root.key), await use(wide.key)]).toEqual([200, 200]);
   });
 
   it('requires a fresh login of a user, not an API key (S24, Z2)', async () => {
     const { key, key_id } = await createKey(service, ['*']);
-    expect(code(await send({ key_id }, { keep_old_seconds: 0 }, { token: key }))).toBe('403 access.denied');
+    expect(codeOf(await send({ key_id }, { keep_old_seconds: 0 }, { token: key }))).toBe('403 access.denied');
     const stale = await service.loginAs({ user_type: 'system', roles: ['administrator'] });
     await changeSession(service, stale, `auth_time = auth_time - interval '1 day'`);
     expect((await send({ key_id }, { keep_old_seconds: 0 }, stale)).body.code).toBe('auth.reauthentication_required');

@@ -86,10 +86,7 @@ describe('invitations for many users', () => {
     expect((await patch('everyone=true&dry_run=true', caller)).body).toMatchObject({ matched: 1, mails: 0 });
     expect((await patch('carrier_id=theirs', caller)).body).toMatchObject({ matched: 0, changed: 0 });
     const operator = await service.loginAs({ user_type: 'system', roles: ['operator'] });
-    const strong = await service.createUser({
-      ...{ user_type: 'system', carrier_id: undefined, roles: ['administrator'] },
-      ...{ password: undefined, must_change_password: undefined },
-    });
+    const strong = await service.inviteUser({ user_type: 'system', roles: ['administrator'] });
     expect((await patch(`user_id=${strong.user_id}`, operator)).body).toMatchObject({
       ...{ changed: 0, skipped: [{ user_id: strong.user_id, reason: 'access.protected_user' }] },
     });

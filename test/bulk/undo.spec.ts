@@ -194,10 +194,8 @@ describe('the undo of bulk changes', () => {
 
   describe('of changes that suspend an invitation', () => {
     type Invited = User & { email: string; token: string | null };
-    const create = (fields: object = {}) =>
-      service.createUser({ password: undefined, must_change_password: undefined, ...fields });
     const invited = async (): Promise<Invited> => {
-      const user = await create();
+      const user = await service.inviteUser();
       return { ...user, token: (await service.mailbox.take(user.email)).token };
     };
     const setStatus = (user: User, status: string) =>
@@ -224,7 +222,7 @@ describe('the undo of bulk changes', () => {
       // A mail that was not delivered before is sent afterwards, and not in between.
       const email = `late-${title}@example.com`;
       service.mailbox.unknown.add(email);
-      const late = await create({ email });
+      const late = await service.inviteUser({ email });
       await service.until(async () => (await service.get('/mail/list?state=retrying', admin)).body.items.length === 1);
       await suspend(late);
       service.mailbox.unknown.delete(email);

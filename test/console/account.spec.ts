@@ -125,7 +125,7 @@ describe('the login and the account page of the console', () => {
   });
 
   it('opens after an invited user sets a password on the page of the mailed link and logs in', async () => {
-    const { name, email } = await subject.service.createUser({ password: undefined, must_change_password: undefined });
+    const { name, email } = await subject.service.inviteUser();
     const { token } = await subject.service.mailbox.take(email, /\/auth\/reset\//);
     const page = await subject.open('/login', { viewport: phone });
     await page.goto(`${subject.url}/auth/reset/${token}`);

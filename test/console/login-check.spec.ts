@@ -7,8 +7,6 @@ import { until } from '../support/until';
 
 describe('the login check in the console', () => {
   const subject = useConsole({ LOCKOUT_THRESHOLD: '2', LOCKOUT_FIRST_SECONDS: '600' });
-  const invite = (email: string) =>
-    subject.service.createUser({ email, password: undefined, must_change_password: undefined });
   const failTimes = async (times: number, login: string) => {
     const body = { login, password: 'not the right password' };
     for (let time = 0; time < times; time++) await subject.service.post('/auth/login', { body });
@@ -47,7 +45,7 @@ describe('the login check in the console', () => {
   it('shows the response of the mail server, corrects the address and sends again, in 4 steps', async () => {
     const { service } = subject;
     service.mailbox.unknown.add('wrong@example.com');
-    const { user_id, name } = await invite('wrong@example.com');
+    const { user_id, name } = await service.inviteUser({ email: 'wrong@example.com' });
     const check = () => service.get(`/user/${user_id}/login-check`, service.admin);
     await until(async () => (await check()).body.mails[0]?.last_error !== undefined);
     const [page, effort] = await search(name);

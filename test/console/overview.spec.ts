@@ -38,7 +38,7 @@ describe('the frame, the start page, the audit log and the sessions of the conso
     const { service } = subject;
     const create = (fields = {}) => service.createUser(fields);
     const [first, second, locked, disabled] = [await create(), await create(), await create(), await create()];
-    await create({ password: undefined, must_change_password: undefined });
+    await service.inviteUser();
     await patch(disabled.user_id, { status: 'disabled' });
     await loginFrom(service, first.name, 'phone', '198.51.100.7');
     await loginFrom(service, second.name, 'desktop', '198.51.100.8');

@@ -266,7 +266,7 @@ describe('users in the console', () => {
     const carrier = { carrier_id: 'navy', roles: ['carrier_user', 'carrier_administrator'] };
     const user = await subject.service.createUser({ ...carrier, attributes: { tier: 'gold' } });
     await loginFrom(subject.service, user.name, 'phone', '192.0.2.7');
-    await Authenticator.enrol((text, values) => subject.service.rows(text, values), user.user_id);
+    await Authenticator.enrol(subject.service, user.user_id);
     await patch(user.user_id, { email: `new-${user.name}@example.com` });
     for (let failure = 0; failure < 2; failure++)
       await subject.service.post('/auth/login', { body: { login: user.name, password: 'not the right password' } });
@@ -294,7 +294,7 @@ describe('users in the console', () => {
     const user = await subject.service.createUser();
     for (const device of ['desktop', 'phone'] as const)
       await loginFrom(subject.service, user.name, device, '127.0.0.1');
-    await Authenticator.enrol((text, values) => subject.service.rows(text, values), user.user_id);
+    await Authenticator.enrol(subject.service, user.user_id);
     const page = await subject.login(undefined, `/users/${user.user_id}?tab=sessions`);
     await sees(page, '2 in total', expectAccessible);
     const end = page.getByRole('button', { name: /^End session of/ });

@@ -12,7 +12,6 @@ import { appSecret, codeOf, type TestLogin, TestService } from '../support/servi
 import { changeSession } from '../support/session-rows';
 
 const newSecret = 'another-secret-9876543210-zyxwvutsrqp';
-const codeOf = ({ status, body }: TestAnswer): string => `${status}${body?.code === undefined ? '' : ` ${body.code}`}`;
 
 describe('second factors of a user', () => {
   let service: TestService;

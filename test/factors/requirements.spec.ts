@@ -10,7 +10,6 @@ import { decode } from '../support/tokens';
 
 const [past, future] = ['2020-01-01T00:00:00.000Z', '2099-01-01T00:00:00.000Z'];
 const codeLine = /^[0-9]{8}\r?$/m;
-const codeOf = ({ status, body }: TestAnswer): string => `${status}${body?.code === undefined ? '' : ` ${body.code}`}`;
 
 describe('requirements about second factors', () => {
   let service: TestService;
@@ -130,8 +129,6 @@ describe('requirements about second factors', () => {
   });
 
   describe('within a session', () => {
-    const rows = (text: string, values: unknown[]) => service.rows(text, values);
-    const post = (url: string, request: { body: object; ip?: string }) => service.post(url, request);
     const again = (token: string, body: object) => service.post('/auth/reauthenticate', { token, body });
     const age = (session: { session_id: string }) =>
       changeSession(service, session, `auth_time = now() - interval '10 minutes'`);
@@ -153,9 +150,9 @@ describe('requirements about second factors', () => {
 
     it('accepts codes and recovery codes once, but no password, from a user with a second factor (S24)', async () => {
       const { name, user_id } = await service.createUser();
-      const app = await Authenticator.enrol(rows, user_id);
-      const challenge = await firstStep(post, name);
-      const login = (await post('/auth/second-factor', { body: { challenge, code: app.code() } })).body;
+      const app = await Authenticator.enrol(service, user_id);
+      const challenge = await firstStep(service, name);
+      const login = (await service.post('/auth/second-factor', { body: { challenge, code: app.code() } })).body;
       const [token, recovery_code] = [login.access_token as string, await app.recoveryCode()];
       await age(login);
       expect((await again(token, { password })).body).toMatchObject({

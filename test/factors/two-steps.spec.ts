@@ -28,15 +28,13 @@ describe('a login with a second factor', () => {
     await service.close();
   });
 
-  const rows = (text: string, values: unknown[]) => service.rows(text, values);
-  const post = (url: string, request: { body: object; ip?: string }) => service.post(url, request);
   const step = (body: object, at?: string): Promise<TestAnswer> =>
-    post('/auth/second-factor', { body, ...(at === undefined ? {} : { ip: at }) });
+    service.post('/auth/second-factor', { body, ...(at === undefined ? {} : { ip: at }) });
   const codes = (answers: TestAnswer[]) => answers.map(({ status, body }) => (status === 200 ? 200 : body.code));
   const failed = async (user_id: string) => (await changesOf(service, 'login.second_factor_failed', user_id)).length;
   async function user() {
     const { name, user_id, email } = await service.createUser();
-    return { name, user_id, email, app: await Authenticator.enrol(rows, user_id) };
+    return { name, user_id, email, app: await Authenticator.enrol(service, user_id) };
   }
 
   describe('in its first step', () => {
@@ -52,14 +50,14 @@ describe('a login with a second factor', () => {
       // A user with a session, 3 failures, an old hash of a weak initial password, and a factor.
       const { name, user_id } = await service.createUser();
       await service.login(name);
-      const enter = (secret: string) => post('/auth/login', { body: { login: name, password: secret }, ip });
+      const enter = (secret: string) => service.post('/auth/login', { body: { login: name, password: secret }, ip });
       for (let failures = 0; failures < 3; failures++) await enter(`${password}!`);
       await service.rows(
         `update credentials set password_hash = $2, policy_checked = false, expires_at = now() + interval '1 day'
          where user_id = $1`,
         [user_id, await hashBcrypt('rosebud', { cost: 4 })],
       );
-      const app = await Authenticator.enrol(rows, user_id);
+      const app = await Authenticator.enrol(service, user_id);
       const before = await stateOf(user_id);
       expect(before.counters).toContainEqual(expect.objectContaining({ address: '', failures: 3 }));
       const first = await enter('rosebud');
@@ -67,7 +65,7 @@ describe('a login with a second factor', () => {
       expect(first.body.challenge).toMatch(/^[A-Za-z0-9_-]{43}$/);
       expect(await stateOf(user_id)).toEqual(before);
       const { challenge } = first.body;
-      const answer = await post('/auth/second-factor', { body: { challenge, code: app.code() }, ip });
+      const answer = await service.post('/auth/second-factor', { body: { challenge, code: app.code() }, ip });
       expect([answer.status, answer.body.user.must_change_password]).toEqual([200, true]);
       const after = await stateOf(user_id);
       const password_hash = expect.stringMatching(/^\$argon2id/);
@@ -87,32 +85,32 @@ describe('a login with a second factor', () => {
     it('stores only the hash of a challenge, and keeps five challenges of a user (M3)', async () => {
       const { name, user_id, app } = await user();
       const challenges: string[] = [];
-      for (let index = 0; index < 7; index++) challenges.push(await firstStep(post, name));
+      for (let index = 0; index < 7; index++) challenges.push(await firstStep(service, name));
       const stored = await service.rows('select * from login_challenges where user_id = $1 and expires_at > now()', [
         user_id,
       ]);
       expect(stored).toHaveLength(5);
       for (const challenge of challenges) expect(JSON.stringify(stored)).not.toContain(challenge);
       for (const [index, challenge] of challenges.entries()) {
-        const { body } = await post('/auth/second-factor', { body: { challenge, recovery_code: 'wrong' } });
+        const { body } = await service.post('/auth/second-factor', { body: { challenge, recovery_code: 'wrong' } });
         expect([index, body.code]).toEqual([
           index,
           index < 2 ? 'auth.challenge_invalid' : 'auth.invalid_second_factor',
         ]);
       }
       const challenge = challenges.at(-1);
-      expect((await post('/auth/second-factor', { body: { challenge, code: app.code() } })).status).toBe(200);
+      expect((await service.post('/auth/second-factor', { body: { challenge, code: app.code() } })).status).toBe(200);
     });
 
     it('keeps the challenge of a known address while a stranger with the password requests others (L11)', async () => {
       const { name, app } = await user();
       const complete = (challenge: string, at: string) =>
-        post('/auth/second-factor', { body: { challenge, code: app.code() }, ip: at });
-      expect((await complete(await firstStep(post, name, home), home)).status).toBe(200);
+        service.post('/auth/second-factor', { body: { challenge, code: app.code() }, ip: at });
+      expect((await complete(await firstStep(service, name, home), home)).status).toBe(200);
       await app.passTime();
-      const challenge = await firstStep(post, name, home);
+      const challenge = await firstStep(service, name, home);
       const strange: string[] = [];
-      for (let index = 0; index < 6; index++) strange.push(await firstStep(post, name, away));
+      for (let index = 0; index < 6; index++) strange.push(await firstStep(service, name, away));
       // The stranger still has at most five.
       expect((await complete(strange[0] ?? '', away)).body.code).toBe('auth.challenge_invalid');
       expect((await complete(challenge, home)).status).toBe(200);
@@ -122,9 +120,9 @@ describe('a login with a second factor', () => {
       const { name, user_id } = await service.createUser();
       const answer = await inTransaction(service, async (other) => {
         await other.query('select 1 from users where user_id = $1 for no key update', [user_id]);
-        const login = post('/auth/login', { body: { login: name, password } });
+        const login = service.post('/auth/login', { body: { login: name, password } });
         await lockWaits(service);
-        await Authenticator.enrol((text, values) => other.query(text, values), user_id);
+        await Authenticator.enrol({ rows: async (text, values) => (await other.query(text, values)).rows }, user_id);
         await other.query('commit');
         return login;
       });
@@ -143,7 +141,7 @@ describe('a login with a second factor', () => {
           [user_id],
         );
       await open();
-      await Authenticator.enrol(rows, user_id);
+      await Authenticator.enrol(service, user_id);
       await expect(open()).rejects.toThrow('the user has a second factor');
     });
 
@@ -166,7 +164,7 @@ describe('a login with a second factor', () => {
   it('logs in exactly once if one code is sent over 30 connections to two instances (M1)', async () => {
     const { name, user_id, app } = await user();
     const challenges: string[] = [];
-    while (challenges.length < 5) challenges.push(await firstStep(post, name));
+    while (challenges.length < 5) challenges.push(await firstStep(service, name));
     const code = app.code();
     const statuses = await Promise.all(
       Array.from({ length: 30 }, async (_, index) => {
@@ -184,8 +182,8 @@ describe('a login with a second factor', () => {
   it('gives a wrong and a replayed code the same response, and accepts the next code (M1)', async () => {
     const { name, app } = await user();
     const code = app.code();
-    expect((await step({ challenge: await firstStep(post, name), code })).status).toBe(200);
-    const challenge = await firstStep(post, name);
+    expect((await step({ challenge: await firstStep(service, name), code })).status).toBe(200);
+    const challenge = await firstStep(service, name);
     const answers = [await step({ challenge, code }), await step({ challenge, code: app.wrongCode() })];
     expect(codes(answers)).toEqual(['auth.invalid_second_factor', 'auth.invalid_second_factor']);
     const [replayed, wrong] = answers.map(({ body }) => ({ ...body, request_id: '' }));
@@ -198,30 +196,30 @@ describe('a login with a second factor', () => {
 
   it('accepts a challenge once, for five wrong codes and for 300 seconds (M3)', async () => {
     const { name, app } = await user();
-    const used = await firstStep(post, name);
+    const used = await firstStep(service, name);
     expect((await step({ challenge: used, code: app.code() })).status).toBe(200);
     expect(codes([await step({ challenge: used, code: app.code(1) })])).toEqual(['auth.challenge_invalid']);
     const recovery_code = await app.recoveryCode();
-    const guessed = await firstStep(post, name);
+    const guessed = await firstStep(service, name);
     for (let guesses = 0; guesses < 5; guesses++)
       expect(codes([await step({ challenge: guessed, recovery_code: 'A'.repeat(24) })])).toEqual([
         'auth.invalid_second_factor',
       ]);
     expect(codes([await step({ challenge: guessed, recovery_code })])).toEqual(['auth.challenge_invalid']);
-    const expired = await firstStep(post, name);
+    const expired = await firstStep(service, name);
     await service.rows(`update login_challenges set expires_at = now() where expires_at > now()`);
     expect(codes([await step({ challenge: expired, recovery_code })])).toEqual(['auth.challenge_invalid']);
     expect(codes([await step({ challenge: 'unknown', recovery_code })])).toEqual(['auth.challenge_invalid']);
-    const last = await firstStep(post, name);
+    const last = await firstStep(service, name);
     expect((await step({ challenge: last, recovery_code })).status).toBe(200);
-    expect(codes([await step({ challenge: await firstStep(post, name), recovery_code })])).toEqual([
+    expect(codes([await step({ challenge: await firstStep(service, name), recovery_code })])).toEqual([
       'auth.invalid_second_factor',
     ]);
   });
 
   it('accepts a challenge once if two instances receive different recovery codes at the same time (M1)', async () => {
     const { name, user_id, app } = await user();
-    const challenge = await firstStep(post, name);
+    const challenge = await firstStep(service, name);
     const proofs = [await app.recoveryCode(), await app.recoveryCode()];
     const answers = await inTransaction(service, async (client) => {
       await client.query('select 1 from users where user_id = $1 for update', [user_id]);
@@ -246,9 +244,9 @@ describe('a login with a second factor', () => {
     'rejects a challenge once the user %s, for good, and names no passkeys for it (M4)',
     async (_, change) => {
       const { name, user_id, app } = await user();
-      const challenge = await firstStep(post, name);
+      const challenge = await firstStep(service, name);
       const recovery_code = await app.recoveryCode();
-      const options = () => post('/auth/second-factor/passkey-options', { body: { challenge } });
+      const options = () => service.post('/auth/second-factor/passkey-options', { body: { challenge } });
       expect((await options()).status).toBe(200);
       await service.rows(change, [user_id]);
       expect(codes([await options()])).toEqual(['auth.challenge_invalid']);
@@ -266,7 +264,7 @@ describe('a login with a second factor', () => {
 
   it('requires exactly one proof of a known form', async () => {
     const { name, app } = await user();
-    const challenge = await firstStep(post, name);
+    const challenge = await firstStep(service, name);
     const [code, recovery_code] = [app.code(), await app.recoveryCode()];
     const bodies = [
       { challenge },
@@ -281,12 +279,12 @@ describe('a login with a second factor', () => {
 
   it('puts methods and time of the authentication into tokens, sessions and introspection', async () => {
     const { name, app, user_id } = await user();
-    const { body } = await step({ challenge: await firstStep(post, name), code: app.code() });
+    const { body } = await step({ challenge: await firstStep(service, name), code: app.code() });
     const amr = ['pwd', 'otp', 'mfa'];
     const { auth_time, ...claims } = decode(body.access_token);
     expect(claims).toMatchObject({ amr });
     expect(Math.abs(Number(auth_time) - Date.now() / 1_000)).toBeLessThan(30);
-    const refreshed = await post('/auth/check-token', { body: { refresh_token: body.refresh_token } });
+    const refreshed = await service.post('/auth/check-token', { body: { refresh_token: body.refresh_token } });
     expect(refreshed.body.session.amr).toEqual(amr);
     expect(decode(refreshed.body.access_token)).toMatchObject({ amr, auth_time });
     const headers = { 'content-type': 'application/x-www-form-urlencoded' };
@@ -316,7 +314,7 @@ describe('a login with a second factor', () => {
     const guess = async (login: string, app: Authenticator, times: number, at = away): Promise<number[]> => {
       const statuses: number[] = [];
       while (statuses.length < times) {
-        const challenge = await firstStep(post, login, at);
+        const challenge = await firstStep(service, login, at);
         statuses.push((await step({ challenge, code: app.wrongCode() }, at)).status);
       }
       return statuses;
@@ -332,12 +330,12 @@ describe('a login with a second factor', () => {
 
     it('evaluates five of 24 codes over 6 challenges, factors and a session (M3)', async () => {
       const { name, user_id, app } = await user();
-      const second = await Authenticator.enrol(rows, user_id);
-      const login = await step({ challenge: await firstStep(post, name, away), code: app.code() }, away);
+      const second = await Authenticator.enrol(service, user_id);
+      const login = await step({ challenge: await firstStep(service, name, away), code: app.code() }, away);
       const challenges: string[] = [];
       const answers: TestAnswer[] = [];
       for (let index = 0; index < 24; index++) {
-        if (index % 4 === 0) challenges.push(await firstStep(post, name, away));
+        if (index % 4 === 0) challenges.push(await firstStep(service, name, away));
         const code = [app, second][index % 2]?.wrongCode();
         answers.push(
           index % 3 === 2
@@ -356,15 +354,21 @@ describe('a login with a second factor', () => {
       const challenge = challenges.at(-1);
       expect((await step({ challenge, code: app.code(1) }, away)).status).toBe(429);
       expect((await step({ challenge, recovery_code: await app.recoveryCode() }, away)).status).toBe(200);
-      expect((await step({ challenge: await firstStep(post, name, away), code: app.code(1) }, away)).status).toBe(200);
+      expect((await step({ challenge: await firstStep(service, name, away), code: app.code(1) }, away)).status).toBe(
+        200,
+      );
     });
 
     it('keeps the known addresses of the user apart, so that a stranger cannot lock out codes (M3)', async () => {
       const { name, user_id, app } = await user();
-      expect((await step({ challenge: await firstStep(post, name, home), code: app.code() }, home)).status).toBe(200);
+      expect((await step({ challenge: await firstStep(service, name, home), code: app.code() }, home)).status).toBe(
+        200,
+      );
       expect(await guess(name, app, 6)).toEqual([401, 401, 401, 401, 401, 429]);
       await app.passTime();
-      expect((await step({ challenge: await firstStep(post, name, home), code: app.code() }, home)).status).toBe(200);
+      expect((await step({ challenge: await firstStep(service, name, home), code: app.code() }, home)).status).toBe(
+        200,
+      );
       // The login at home does not give the stranger more guesses.
       expect(await guess(name, app, 1)).toEqual([429]);
       expect(await failed(user_id)).toBe(5);
@@ -372,10 +376,10 @@ describe('a login with a second factor', () => {
 
     it('does not clear the counter of passwords with a password alone (M8)', async () => {
       const { name, user_id, app } = await user();
-      const wrong = () => post('/auth/login', { body: { login: name, password: `${password}!` }, ip: away });
-      const { body } = await step({ challenge: await firstStep(post, name, away), code: app.code() }, '192.0.2.78');
+      const wrong = () => service.post('/auth/login', { body: { login: name, password: `${password}!` }, ip: away });
+      const { body } = await step({ challenge: await firstStep(service, name, away), code: app.code() }, '192.0.2.78');
       for (let failures = 0; failures < 4; failures++) expect((await wrong()).status).toBe(401);
-      await firstStep(post, name, away);
+      await firstStep(service, name, away);
       const change = { current_password: password, new_password: password };
       expect((await service.post('/auth/password', { token: body.access_token, body: change, ip: away })).status).toBe(
         400,
@@ -390,7 +394,7 @@ describe('a login with a second factor', () => {
       const { name, user_id, email, app } = await user();
       let secret = password;
       const afterLogin = async (code: string) => {
-        const { body } = await post('/auth/login', { body: { login: name, password: secret }, ip: away });
+        const { body } = await service.post('/auth/login', { body: { login: name, password: secret }, ip: away });
         return (await step({ challenge: body.challenge, code }, away)).status;
       };
       const statuses = [await afterLogin(app.wrongCode())];
@@ -398,7 +402,7 @@ describe('a login with a second factor', () => {
       for (let turn = 0; turn < 4; turn++) {
         const token = await mailedResetToken(service, email);
         secret = `phrase ${turn} of the owner`;
-        expect((await post(`/auth/reset/${token}`, { body: { password: secret } })).status).toBe(204);
+        expect((await service.post(`/auth/reset/${token}`, { body: { password: secret } })).status).toBe(204);
         // As if the lock had ended. After the hundredth failure, it does not end.
         await endLock(user_id);
         statuses.push(await afterLogin(app.wrongCode()));
@@ -413,7 +417,7 @@ describe('a login with a second factor', () => {
   it('evaluates five of 60 wrong codes with five challenges on two instances (M3)', async () => {
     const { name, user_id, app } = await user();
     const challenges: string[] = [];
-    while (challenges.length < 5) challenges.push(await firstStep(post, name));
+    while (challenges.length < 5) challenges.push(await firstStep(service, name));
     const code = app.wrongCode();
     const answers = await Promise.all(
       Array.from({ length: 60 }, (_, index) =>

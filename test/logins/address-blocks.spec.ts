@@ -1,6 +1,6 @@
 import { METRICS_TOKEN, hashCost } from '../support/hash-counts';
 import { createKey, inSeconds } from '../support/keys';
-import { password, type TestAnswer, type TestLogin, TestService } from '../support/service';
+import { codeOf, password, type TestLogin, TestService } from '../support/service';
 import { ServiceProcess } from '../support/service-process';
 import { changeSession } from '../support/session-rows';
 import { TcpProxy } from '../support/tcp-proxy';
@@ -55,7 +55,6 @@ describe('address blocks', () => {
   }
   const login = (ip: string, at: ServiceProcess = service) =>
     at.post('/auth/login', { body: { login: user.name, password }, ip });
-  const codeOf = ({ status, body }: TestAnswer) => `${status} ${body?.code ?? ''}`.trim();
 
   it('rejects every login and reset of a blocked network before a password is hashed, and no other (L32)', async () => {
     const network = newNetwork();

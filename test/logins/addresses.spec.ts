@@ -205,7 +205,7 @@ describe('the limits per address', () => {
     it('uses the address of the user in the second step, and the limits of the tokens (L30)', async () => {
       const home = newAddress();
       const { name, user_id } = await service.createUser({ allowed_ips: [home] });
-      const app = await Authenticator.enrol((text, values) => service.rows(text, values), user_id);
+      const app = await Authenticator.enrol(service, user_id);
       const { body } = await login(name, home);
       const complete = (address: string, path: string, fields: object) =>
         service.post(path, { body: { challenge: body.challenge, ...fields }, ip: portal, headers: headersOf(address) });

@@ -45,7 +45,7 @@ describe('guessing passwords', () => {
     while (statuses.length < times) statuses.push((await attempt(login, wrong, ip)).status);
     return statuses;
   };
-  const enrol = (user_id: string) => Authenticator.enrol((text, values) => service.rows(text, values), user_id);
+  const enrol = (user_id: string) => Authenticator.enrol(service, user_id);
 
   /** Ends the current lockout. */
   const elapse = () =>
@@ -149,7 +149,7 @@ describe('guessing passwords', () => {
 
   it('responds alike to users and missing logins at an address without earlier logins (L4)', async () => {
     const user = await service.createUser();
-    const invited = await service.createUser({ password: undefined, must_change_password: undefined });
+    const invited = await service.inviteUser();
     const seen = async (login: string) => {
       const shown: unknown[] = [];
       while (shown.length < 7) {
@@ -344,20 +344,19 @@ describe('guessing passwords', () => {
   });
 
   it('lifts the lockouts of passwords and codes by an unlock, and records it (L5)', async () => {
-    const post = (url: string, request: { body: object; ip?: string }) => service.post(url, request);
     const { name, user_id } = await service.createUser();
     const shown = async () => (await service.get(`/user/${user_id}`, service.admin)).body.locked_until;
     const app = await enrol(user_id);
-    const challenge = await firstStep(post, name, strange);
+    const challenge = await firstStep(service, name, strange);
     const step = (code: string, given = challenge) =>
-      post('/auth/second-factor', { body: { challenge: given, code }, ip: strange });
+      service.post('/auth/second-factor', { body: { challenge: given, code }, ip: strange });
     for (let failures = 0; failures < 5; failures++) expect((await step(app.wrongCode())).status).toBe(401);
     await failTimes(5, name);
     expect((await attempt(name, password)).status).toBe(429);
     expect(await shown()).not.toBeNull();
     expect((await service.post(`/user/${user_id}/unlock`, service.admin)).status).toBe(204);
     expect(await shown()).toBeNull();
-    expect((await step(app.code(), await firstStep(post, name, strange))).status).toBe(200);
+    expect((await step(app.code(), await firstStep(service, name, strange))).status).toBe(200);
     expect(await changesOf(service, 'user.unlocked', user_id)).toHaveLength(1);
   });
 
@@ -436,7 +435,7 @@ describe('guessing passwords', () => {
       const { token } = service.admin;
       [known, disabled] = [await service.createUser(), await service.createUser()];
       const [deleted, expired] = [await service.createUser(), await service.createUser()];
-      const invited = await service.createUser({ password: undefined, must_change_password: undefined });
+      const invited = await service.inviteUser();
       await service.patch(`/user/${disabled.user_id}`, { token, body: { status: 'disabled' } });
       await service.delete(`/user/${deleted.user_id}`, { token });
       await service.rows(`update credentials set expires_at = now() - interval '1 second' where user_id = $1`, [

@@ -35,8 +35,6 @@ describe('the login check', () => {
   const failTimes = async (times: number, name: string, ip?: string) => {
     for (let time = 0; time < times; time++) await login(name, wrong, ip);
   };
-  const invite = (fields: object = {}) =>
-    service.createUser({ password: undefined, must_change_password: undefined, ...fields });
 
   it('finds no cause for a user who can log in', async () => {
     const { user_id, name } = await service.createUser();
@@ -128,7 +126,7 @@ describe('the login check', () => {
   });
 
   it('names `invited` until the user sets a password', async () => {
-    const { user_id, name, email } = await invite();
+    const { user_id, name, email } = await service.inviteUser();
     const { token } = await service.mailbox.take(email);
     await queueEmpty(service);
     expect(outcomeOf(await login(name))).toBe(refused);
@@ -154,7 +152,7 @@ describe('the login check', () => {
   });
 
   it('names `invitation_expired` as soon as the link no longer works', async () => {
-    const { user_id, name, email } = await invite();
+    const { user_id, name, email } = await service.inviteUser();
     const { token } = await service.mailbox.take(email);
     await queueEmpty(service);
     await service.rows(`update one_time_tokens set expires_at = now() where user_id = $1`, [user_id]);
@@ -307,7 +305,7 @@ describe('the login check', () => {
     it('shows the response of the mail server, and the corrected address', async () => {
       const email = 'mistyped@example.com';
       service.mailbox.unknown.add(email);
-      const { user_id } = await invite({ email });
+      const { user_id } = await service.inviteUser({ email });
       const mails = async () => (await check(user_id)).body.mails;
       await until(async () => (await mails())[0]?.state === 'retrying');
       expect(await mails()).toEqual([

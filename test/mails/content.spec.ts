@@ -57,8 +57,6 @@ describe('mails', () => {
   afterAll(() => service.close());
   beforeEach(() => endMailLimits(service));
 
-  const invite = (fields: object = {}) =>
-    service.createUser({ password: undefined, must_change_password: undefined, ...fields });
   const setPassword = async ({ source }: ReceivedMail, agent = firefox) => {
     const body = { password: `${password} ${agent.length}` };
     const path = `/auth/reset/${tokenOf(partsOf(source).text)}`;
@@ -66,8 +64,6 @@ describe('mails', () => {
   };
   const mails = () => service.inside<SecurityMailsService>('SecurityMailsService');
   const actorOf = (user_id: string) => ({ actor_type: 'user', user_id, ...caller }) as Actor;
-  const post = (url: string, request: { body: object; ip?: string }) => service.post(url, request);
-  const rows = (text: string, values: unknown[]) => service.rows(text, values);
   const take = async (email: string, subject = ''): Promise<MailParts> =>
     partsOf((await service.mailbox.take(email, new RegExp(`Subject: ${subject}`))).source);
   const received = (email: string) => service.mailbox.mails.filter(({ to }) => to.includes(email));
@@ -83,7 +79,7 @@ describe('mails', () => {
     ['fr-FR', 'en', 'Your invitation'],
     [null, 'en', 'Your invitation'],
   ])('sends text and HTML in the language of the user: %s (R24)', async (locale, language, subject) => {
-    const user = await invite({ locale });
+    const user = await service.inviteUser({ locale });
     const { source } = await service.mailbox.take(user.email);
     const mail = partsOf(source);
     expect(mail.headers).toMatch(/^From: Carrier <identity@example.net>$/m);
@@ -101,7 +97,7 @@ describe('mails', () => {
   });
 
   it('sends no notice of the first password of an invited user', async () => {
-    const user = await invite();
+    const user = await service.inviteUser();
     await setPassword(await service.mailbox.take(user.email), '');
     expect((await service.login(user.email, `${password} 0`)).user_id).toBe(user.user_id);
     expect(await mailsTo(user.email)).toEqual([]);
@@ -132,7 +128,7 @@ describe('mails', () => {
   async function allMails(fields: Record<string, unknown>, index: number): Promise<ReceivedMail[]> {
     const email = `victim${index}@example.com`;
     const attributes = { k: fields['first_name'] };
-    const { user_id } = await invite({ name: `victim${index}`, email, attributes, ...fields });
+    const { user_id } = await service.inviteUser({ name: `victim${index}`, email, attributes, ...fields });
     const invitation = await service.mailbox.take(email);
     await setPassword(invitation);
     await service.post('/auth/reset_email', { body: { email } });
@@ -182,7 +178,7 @@ describe('mails', () => {
   it('delivers to an address that looks like a template unchanged (I16)', async () => {
     for (const local of ['{{1337*1337}}', '${1337*1337}', '{token}', '`id`', "o'neil", 'a+{{x}}']) {
       const email = `${local}@example.com`;
-      await invite({ email });
+      await service.inviteUser({ email });
       const mail = await service.mailbox.take(email);
       expect(mail.to).toEqual([email]);
       const { text, html } = partsOf(mail.source);
@@ -376,8 +372,8 @@ describe('mails', () => {
 
     it('is mailed after the second step, not after the first', async () => {
       const { name, email, user_id } = await user();
-      const app = await Authenticator.enrol(rows, user_id);
-      const challenge = await firstStep(post, name, away);
+      const app = await Authenticator.enrol(service, user_id);
+      const challenge = await firstStep(service, name, away);
       expect(await mailsTo(email)).toEqual([]);
       const second = await service.post('/auth/second-factor', { body: { challenge, code: app.code() }, ip: away });
       expect(second.status).toBe(200);
@@ -386,10 +382,10 @@ describe('mails', () => {
 
     it('with a recovery code is mailed with the number of codes that are left', async () => {
       const { name, email, user_id } = await user();
-      const app = await Authenticator.enrol(rows, user_id);
+      const app = await Authenticator.enrol(service, user_id);
       const [first, second] = [await app.recoveryCode(), await app.recoveryCode(), await app.recoveryCode()];
       const use = async (recovery_code: string | undefined): Promise<string> => {
-        const challenge = await firstStep(post, name, home);
+        const challenge = await firstStep(service, name, home);
         const body = { challenge, recovery_code };
         expect((await service.post('/auth/second-factor', { body, ip: home })).status).toBe(200);
         return partsOf((await service.mailbox.take(email, /recovery code/i)).source).text;
@@ -471,13 +467,13 @@ describe('mails', () => {
       const [asking, guessing] = [await service.createUser(), await service.createUser()];
       const elsewhere = await service.createUser({ allowed_ips: ['192.0.2.0/24'] });
       const users = [asking, guessing, elsewhere];
-      const app = await Authenticator.enrol(rows, asking.user_id);
-      for (const { user_id } of [guessing, elsewhere]) await Authenticator.enrol(rows, user_id);
-      for (let i = 0; i < 6; i++) await firstStep(post, asking.name, caller.ip);
-      const wrong = { challenge: await firstStep(post, guessing.name, caller.ip), code: app.wrongCode() };
-      for (let i = 0; i < 5; i++) expect((await post('/auth/second-factor', { body: wrong })).status).toBe(401);
-      const body = { challenge: await firstStep(post, elsewhere.name, caller.ip), recovery_code: 'A'.repeat(24) };
-      const rejected = await post('/auth/second-factor', { body, ip: '198.51.100.9' });
+      const app = await Authenticator.enrol(service, asking.user_id);
+      for (const { user_id } of [guessing, elsewhere]) await Authenticator.enrol(service, user_id);
+      for (let i = 0; i < 6; i++) await firstStep(service, asking.name, caller.ip);
+      const wrong = { challenge: await firstStep(service, guessing.name, caller.ip), code: app.wrongCode() };
+      for (let i = 0; i < 5; i++) expect((await service.post('/auth/second-factor', { body: wrong })).status).toBe(401);
+      const body = { challenge: await firstStep(service, elsewhere.name, caller.ip), recovery_code: 'A'.repeat(24) };
+      const rejected = await service.post('/auth/second-factor', { body, ip: '198.51.100.9' });
       expect(rejected.body.code).toBe('auth.challenge_invalid');
       await service.rows('update login_challenges set expires_at = now() where user_id = $1', [guessing.user_id]);
       await expire();
@@ -494,8 +490,6 @@ describe('mails', () => {
       files()
         .map((name) => readFileSync(join(outbox, name), 'utf8'))
         .join('\n');
-    const invite = (fields: object = {}) =>
-      service.createUser({ password: undefined, must_change_password: undefined, ...fields });
     beforeAll(async () => {
       service = await TestService.start({ SMTP_URL: '' });
       outbox = join(service.dataDir, 'outbox');
@@ -503,8 +497,8 @@ describe('mails', () => {
     afterAll(() => service.close());
 
     it('writes an outbox that only its owner can read, without mails to reserved domains (R18, R21)', async () => {
-      const unreachable = await invite({ email: 'x@carrier-identity.invalid' });
-      const user = await invite({ locale: 'de' });
+      const unreachable = await service.inviteUser({ email: 'x@carrier-identity.invalid' });
+      const user = await service.inviteUser({ locale: 'de' });
       await until(() => content().includes('</html>'));
       const [file = ''] = files();
       expect(file).toMatch(/^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z-invitation-[0-9a-f-]{36}\.eml$/);

@@ -273,12 +273,10 @@ describe('the delivery of mails', () => {
     const list = async (query: string, token = service.admin.token) =>
       (await service.get(`/mail/list?${query}`, { token })).body.items;
     const retry = (mail_id: string, token = service.admin.token) => service.post(`/mail/${mail_id}/retry`, { token });
-    const invite = (fields: object = {}) =>
-      service.createUser({ password: undefined, must_change_password: undefined, ...fields });
 
     /** Returns an invited user whose invitation failed seven times and waits for an hour. */
-    async function undelivered(fields: object = {}) {
-      const user = await invite(fields);
+    async function undelivered(fields: Record<string, unknown> = {}) {
+      const user = await service.inviteUser(fields);
       await until(isWaiting(`invitation:${user.user_id}`));
       await setJob(user.user_id, `attempts = 7, run_at = ${anHour}`);
       const [mail] = await list(`user_id=${user.user_id}`);
@@ -335,7 +333,7 @@ describe('the delivery of mails', () => {
     });
 
     it('releases an abandoned mail, but not the mails that the same process is sending (F41)', async () => {
-      const [abandoned, sent] = [await invite(), await invite()];
+      const [abandoned, sent] = [await service.inviteUser(), await service.inviteUser()];
       for (const { user_id } of [abandoned, sent])
         await setJob(user_id, `run_at = ${anHour}, locked_at = now() - interval '60 seconds', locked_by = 'a pool'`);
       const ids = `select id::text from graphile_worker._private_jobs where payload ->> 'user_id' = $1`;
@@ -390,12 +388,12 @@ describe('the delivery of mails', () => {
       service.mailbox.rejects = false;
       const email = 'retried@example.com';
       for (let round = 0; round < 3; round++) {
-        const { user_id } = await invite({ email });
+        const { user_id } = await service.inviteUser({ email });
         await service.mailbox.take(email);
         await queueEmpty(service);
         await service.delete(`/user/${user_id}`, service.admin);
       }
-      const { user_id } = await invite({ email });
+      const { user_id } = await service.inviteUser({ email });
       for (let round = 0; round < 2; round++) {
         const [mail] = await list(`user_id=${user_id}&state=waiting`);
         expect((await retry(mail.mail_id)).status).toBe(202);

@@ -54,8 +54,8 @@ describe('a database that was copied to another server', () => {
     const user = await service.loginAs();
     const reset = await mailedResetToken(service, user.email);
     const protectedUser = await service.createUser();
-    const app = await Authenticator.enrol((text, values) => service.rows(text, values), protectedUser.user_id);
-    const challenge = await firstStep((url, request) => service.post(url, request), protectedUser.name);
+    const app = await Authenticator.enrol(service, protectedUser.user_id);
+    const challenge = await firstStep(service, protectedUser.name);
     const { key } = await createKey(service, ['user:read']);
     const after = await cursor();
     const { keys } = (await service.get('/.well-known/jwks.json')).body;

@@ -54,7 +54,7 @@ describe('requests for a reset link', () => {
     await service.rows(`update users set locked_until = now() + interval '1 hour' where user_id = $1`, [
       locked.user_id,
     ]);
-    const invited = await service.createUser({ password: undefined, must_change_password: undefined });
+    const invited = await service.inviteUser();
     await service.mailbox.take(invited.email);
     const system = await service.createUser({ user_type: 'system' });
     await endMailLimits(service);

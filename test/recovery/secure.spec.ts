@@ -4,10 +4,9 @@ import { createKey } from '../support/keys';
 import { mailedResetToken } from '../support/links';
 import { inTransaction, lockWaits } from '../support/locks';
 import { partsOf } from '../support/mail-parts';
-import { password, type TestAnswer, type TestLogin, TestService } from '../support/service';
+import { codeOf, password, type TestLogin, TestService } from '../support/service';
 
 const chosen = 'the owner chose this one';
-const codeOf = ({ status, body }: TestAnswer): string => `${status}${body?.code === undefined ? '' : ` ${body.code}`}`;
 
 describe('securing an account', () => {
   let service: TestService;
@@ -178,7 +177,7 @@ describe('securing an account', () => {
   });
 
   it('mails a new invitation to an invited user, and voids the older one', async () => {
-    const user = await service.createUser({ password: undefined, must_change_password: undefined });
+    const user = await service.inviteUser();
     const older = await service.mailbox.take(user.email, /invitation/);
     expect((await secure(user.user_id)).body.status).toBe('invited');
     const newer = await service.mailbox.take(user.email, /invitation/);

@@ -20,6 +20,11 @@ export interface TestAnswer {
   body: any;
 }
 
+/** Returns the status of a response, with the code of an error: `404 user.not_found`. */
+export function codeOf({ status, body }: TestAnswer): string {
+  return `${status} ${body?.code ?? ''}`.trim();
+}
+
 /** A request as it is sent. */
 export interface RawRequest {
   method?: string;
@@ -169,6 +174,11 @@ export abstract class Client {
     const answer = await this.post(`${this.basePath}/user/create`, { token: by.token, body });
     if (answer.status !== 201) throw new Error(`create: ${answer.text}`);
     return answer.body;
+  }
+
+  /** Creates a user without a password, who is mailed an invitation. */
+  inviteUser(fields: Record<string, unknown> = {}): ReturnType<Client['createUser']> {
+    return this.createUser({ password: undefined, must_change_password: undefined, ...fields });
   }
 
   /** Creates a user and logs in. */

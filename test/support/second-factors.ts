@@ -2,36 +2,34 @@ import { randomBytes } from 'node:crypto';
 import { Secret, TOTP } from 'otpauth';
 import { hashToken, newId } from '../../src/platform/random';
 import { FactorSecrets } from '../../src/auth/second-factors/factor-secrets';
-import { appSecret, password, type TestAnswer } from './service';
+import { appSecret, password, type TestService } from './service';
 
-/** Runs a query. */
-type Rows = (text: string, values: unknown[]) => Promise<unknown>;
-/** Sends a POST request. */
-type Post = (url: string, request: { body: object; ip?: string }) => Promise<TestAnswer>;
+/** Runs queries. */
+type Rows = Pick<TestService, 'rows'>;
 
 /** An authenticator app of a user. */
 export class Authenticator {
   private constructor(
-    private readonly rows: Rows,
+    private readonly service: Rows,
     private readonly user_id: string,
     private readonly secret: Buffer,
   ) {}
 
   /** Stores a confirmed authenticator app, as after an enrolment with another session. */
-  static async enrol(rows: Rows, user_id: string): Promise<Authenticator> {
+  static async enrol(service: Rows, user_id: string): Promise<Authenticator> {
     const factor_id = newId();
     const secret = randomBytes(20);
     const sealed = new FactorSecrets({ APP_SECRET: appSecret, APP_SECRET_PREVIOUS: undefined }).encrypt(
       { user_id, factor_id },
       secret,
     );
-    await rows(
+    await service.rows(
       `
         insert into second_factors (factor_id, user_id, kind, name, confirmed_at, secret)
         values ($1, $2, 'totp', 'phone', now(), $3)`,
       [factor_id, user_id, sealed],
     );
-    return new Authenticator(rows, user_id, secret);
+    return new Authenticator(service, user_id, secret);
   }
 
   /** Returns the code of the current step, or of a step before or after it. */
@@ -49,20 +47,23 @@ export class Authenticator {
 
   /** Makes the current code work again, as if 90 seconds had passed. */
   async passTime(): Promise<void> {
-    await this.rows('delete from totp_steps where user_id = $1', [this.user_id]);
+    await this.service.rows('delete from totp_steps where user_id = $1', [this.user_id]);
   }
 
   /** Stores a recovery code, and returns it. */
   async recoveryCode(): Promise<string> {
     const code = new Secret({ buffer: Uint8Array.from(randomBytes(15)).buffer }).base32;
-    await this.rows('insert into recovery_codes (code_hash, user_id) values ($1, $2)', [hashToken(code), this.user_id]);
+    await this.service.rows('insert into recovery_codes (code_hash, user_id) values ($1, $2)', [
+      hashToken(code),
+      this.user_id,
+    ]);
     return code;
   }
 }
 
 /** Enters the right password of a user with a second factor, and returns the challenge. */
-export async function firstStep(post: Post, login: string, ip?: string): Promise<string> {
-  const { status, body, text } = await post('/auth/login', {
+export async function firstStep(service: Pick<TestService, 'post'>, login: string, ip?: string): Promise<string> {
+  const { status, body, text } = await service.post('/auth/login', {
     body: { login, password },
     ...(ip === undefined ? {} : { ip }),
   });

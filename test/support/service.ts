@@ -5,7 +5,7 @@ import { Mailbox } from './mailbox';
 import { ServiceProcess } from './service-process';
 import { createTestDatabase, type TestDatabase } from './test-database';
 
-export { adminEmail, password, type TestAnswer, type TestLogin, type TestRequest } from './client';
+export { adminEmail, codeOf, password, type TestAnswer, type TestLogin, type TestRequest } from './client';
 
 /** Settings of a test service. */
 type Settings = Record<string, string> &

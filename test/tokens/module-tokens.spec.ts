@@ -186,7 +186,7 @@ describe('tokens at the modules of the platform', () => {
 
     it('keeps the limits through the second step, which may narrow them (J30)', async () => {
       const { name, user_id } = await clerk();
-      const app = await Authenticator.enrol((text, values) => service.rows(text, values), user_id);
+      const app = await Authenticator.enrol(service, user_id);
       const secondStep = async (first: object, second: object): Promise<TestAnswer> => {
         await app.passTime();
         const { body } = await login(name, first);

@@ -316,7 +316,6 @@ describe('the export of users', () => {
     };
     /** Returns the ids in a CSV file. */
     const idsIn = ({ text }: TestAnswer) => rowsOf(text).map((row) => row['user_id']);
-    const outcome = ({ status, body }: TestAnswer) => `${status} ${body?.code ?? ''}`.trim();
     const invalid = '404 export.link_invalid';
 
     it('downloads the file of the export once, without an access token, and records the event (R9)', async () => {
@@ -340,9 +339,9 @@ describe('the export of users', () => {
       });
       expect(file.text).toContain(`"name":"${name}"`);
       expect(file.text).toBe((await csv(query, login.token)).text);
-      expect(outcome(await service.get(path))).toBe(invalid);
+      expect(codeOf(await service.get(path))).toBe(invalid);
       const again = await service.get(path, login);
-      expect(outcome(again)).toBe(invalid);
+      expect(codeOf(again)).toBe(invalid);
       expect(again.body.instance).toBe('/user/export/{token}');
       expect((await service.post('/user/export/link')).body.instance).toBe('/user/export/link');
       const changes = {
@@ -378,9 +377,9 @@ describe('the export of users', () => {
       await service.rows(`update export_links set expires_at = expires_at - interval '60s' where session_id = $1`, [
         login.session_id,
       ]);
-      expect(outcome(await service.get(path))).toBe(invalid);
+      expect(codeOf(await service.get(path))).toBe(invalid);
       const [older, newer] = [await linkOf(login), await linkOf(login)];
-      expect(outcome(await service.get(older))).toBe(invalid);
+      expect(codeOf(await service.get(older))).toBe(invalid);
       expect((await service.get(newer)).status).toBe(200);
     });
 
@@ -393,7 +392,7 @@ describe('the export of users', () => {
         const login = await exporter();
         const path = await linkOf(login);
         expect((await end(login)).status).toBeLessThan(300);
-        expect(outcome(await service.get(path))).toBe(invalid);
+        expect(codeOf(await service.get(path))).toBe(invalid);
       }
     });
 
@@ -414,15 +413,15 @@ describe('the export of users', () => {
       expect(idsIn(await service.get(path))).toEqual([other.user_id]);
       const demoted = await linkOf(narrowed, query);
       await change({ roles: [] });
-      expect(outcome(await service.get(demoted))).toBe('403 access.denied');
+      expect(codeOf(await service.get(demoted))).toBe('403 access.denied');
       await change({ roles: ['exporter'] });
-      expect(outcome(await service.get(demoted))).toBe(invalid);
+      expect(codeOf(await service.get(demoted))).toBe(invalid);
     });
 
     it('requires user:purge and a fresh authentication for hashes, again when the link is used (P10)', async () => {
       const query = 'format=ndjson&hashes=true';
       const create = async ({ token }: TestLogin) =>
-        outcome(await service.post(`/user/export/link?${query}`, { token }));
+        codeOf(await service.post(`/user/export/link?${query}`, { token }));
       expect(await create(await exporter())).toBe('403 access.denied');
       const login = await exporter({ roles: ['purger'] });
       expect((await service.get(await linkOf(login, query))).text).toContain('"password_hash":"$argon2id$');
@@ -435,7 +434,7 @@ describe('the export of users', () => {
     it('is not created for API keys or without the permission (Z2)', async () => {
       const { key } = await createKey(service, ['*']);
       for (const token of [key, (await service.loginAs({ user_type: 'system' })).token])
-        expect(outcome(await service.post('/user/export/link', { token }))).toBe('403 access.denied');
+        expect(codeOf(await service.post('/user/export/link', { token }))).toBe('403 access.denied');
     });
 
     it('stores no token, and its filters are removed once it has expired (R21)', async () => {

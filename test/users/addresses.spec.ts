@@ -240,7 +240,7 @@ describe('e-mail addresses of users', () => {
     it('leaves reset and invitation links valid if a change repeats the address (E5)', async () => {
       const token = await mailedResetToken(service, user.email);
       await patch({ email: user.email, first_name: 'Ada' });
-      const invited = await service.createUser({ password: undefined, must_change_password: undefined });
+      const invited = await service.inviteUser();
       const invitation = (await service.mailbox.take(invited.email)).token;
       await patch({ email: invited.email, first_name: 'Ada' }, invited.user_id);
       for (const link of [token, invitation]) expect((await service.get(`/auth/reset/${link}`)).status).toBe(200);

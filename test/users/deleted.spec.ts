@@ -21,7 +21,6 @@ describe('deleted users', () => {
   });
   afterAll(() => service.close());
 
-  const code = ({ status, body }: TestAnswer) => `${status} ${body?.code ?? ''}`.trim();
   const patch = (url: string, body: object, { token }: Pick<TestLogin, 'token'> = admin) =>
     service.patch(url, { token, body });
   const remove = async (user_id: string, query = '') =>
@@ -33,8 +32,8 @@ describe('deleted users', () => {
     const first = await service.loginAs({ roles: ['carrier_administrator'] });
     const { user_id, name, email } = first;
     await remove(user_id);
-    expect(code(await service.get(`/user/${user_id}`, admin))).toBe('404 user.not_found');
-    expect(code(await patch(`/user/${user_id}`, { first_name: 'x' }))).toBe('404 user.not_found');
+    expect(codeOf(await service.get(`/user/${user_id}`, admin))).toBe('404 user.not_found');
+    expect(codeOf(await patch(`/user/${user_id}`, { first_name: 'x' }))).toBe('404 user.not_found');
     for (const query of [`user_id=${user_id}`, `name=${name}`, `q=${name}`])
       expect((await service.get(`/user/list?${query}`, admin)).body.total.value).toBe(0);
     expect((await patch(`/user/all?user_id=${user_id}`, { status: 'disabled' })).body.matched).toBe(0);
@@ -47,7 +46,7 @@ describe('deleted users', () => {
     const { token, refresh_token } = first;
     for (const old of [{ token, body: {} }, { body: { token } }, { body: { refresh_token } }])
       expect((await service.post('/auth/check-token', old)).status).toBe(401);
-    expect(code(await restore(user_id))).toMatch(/^409 user\.(name|email)_taken$/);
+    expect(codeOf(await restore(user_id))).toMatch(/^409 user\.(name|email)_taken$/);
   });
 
   it('show more than their deletion only with `user:read_deleted` (Z41)', async () => {
@@ -105,7 +104,7 @@ describe('deleted users', () => {
       for (const roles of [['administrator'], ['administrator', 'clerk']]) {
         const user_id = await deleted(roles);
         const before = await rowOf(user_id);
-        expect(code(await restore(user_id, operator))).toBe('403 access.protected_user');
+        expect(codeOf(await restore(user_id, operator))).toBe('403 access.protected_user');
         expect(await rowOf(user_id)).toEqual(before);
         // Control: an administrator restores the user with all roles.
         expect((await restore(user_id)).body.roles).toEqual(roles);
@@ -115,7 +114,7 @@ describe('deleted users', () => {
     it('are checked by the roles at the time of the deletion, with their current permissions (Z32)', async () => {
       const user_id = await deleted(['clerk']);
       await patch('/role/clerk', { permissions: ['user:read', 'user:purge'] });
-      expect(code(await restore(user_id, operator))).toBe('403 access.protected_user');
+      expect(codeOf(await restore(user_id, operator))).toBe('403 access.protected_user');
       await patch('/role/clerk', { permissions: ['user:read'] });
       expect((await restore(user_id, operator)).body.roles).toEqual(['clerk']);
     });
@@ -135,8 +134,8 @@ describe('deleted users', () => {
       const old = await stale();
       const [strong, plain] = [await deleted(['administrator']), await deleted(['operator'])];
       const without = await deleted([]);
-      expect(code(await restore(strong, old))).toBe('403 access.protected_user');
-      expect(code(await restore(plain, old))).toBe('401 auth.reauthentication_required');
+      expect(codeOf(await restore(strong, old))).toBe('403 access.protected_user');
+      expect(codeOf(await restore(plain, old))).toBe('401 auth.reauthentication_required');
       expect((await rowOf(plain))?.['deleted_at']).not.toBeNull();
       expect(code(await restore(without, old))).toBe('200');
       expect(code(await restore(plain, operator))).toBe('200');
