@@ -8,33 +8,21 @@ import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { gunzipSync } from 'node:zlib';
 import type { AxeResults } from 'axe-core';
-import { createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from 'jose';
 import { load } from 'js-yaml';
-import {
-  allowInsecureRequests,
-  type AuthorizationServer,
-  type ClientAuth,
-  ClientSecretBasic,
-  ClientSecretPost,
-  introspectionRequest,
-  processIntrospectionResponse,
-} from 'oauth4webapi';
 import type { Browser, Locator, Page } from 'playwright-core';
-import type { SigningKeyRotation } from '../../src/auth/signing-keys/signing-key-rotation.service';
-import type { SigningKeysService } from '../../src/auth/signing-keys/signing-keys.service';
 import { openBrowser } from '../support/browser';
 import { freePort } from '../support/built-program';
 import { committedDocument } from '../support/document';
 import { enrolApp } from '../support/factors';
 import { createKey } from '../support/keys';
 import { moduleExamples } from '../support/module-examples';
-import { adminEmail, appSecret, password, type TestLogin, TestService } from '../support/service';
+import { adminEmail, appSecret, password, TestService } from '../support/service';
+import { changeSession } from '../support/session-rows';
 import { createTestDatabase } from '../support/test-database';
 
 const run = promisify(execFile);
 const root = resolve(__dirname, '../..');
 const issuer = 'http://localhost:3000';
-const audience = 'carrier-platform';
 
 /** Uses the generated types. Each `@ts-expect-error` is a mistake that they must detect. */
 const program = `
@@ -241,56 +229,11 @@ describe('the API explorer', () => {
 });
 
 describe('third-party client libraries', () => {
-  it('lets oauth4webapi introspect tokens as a resource server (RFC 7662)', async () => {
-    await service.rows(
-      `insert into roles (name, user_types, permissions) values ('resource_server', '{system}', '{token:introspect}')`,
-    );
-    const resourceServer = await service.loginAs({ user_type: 'system', roles: ['resource_server'] });
-    const user = await service.loginAs({ roles: ['carrier_administrator'] });
-    const server: AuthorizationServer = { issuer, introspection_endpoint: `${service.url}/auth/introspect` };
-    const client = { client_id: 'resource-server' };
-    const ask = async (by: TestLogin, token: string) => {
-      const authenticate: ClientAuth = (_server, _client, _body, headers) =>
-        headers.set('authorization', `Bearer ${by.token}`);
-      const response = await introspectionRequest(server, client, authenticate, token, {
-        [allowInsecureRequests]: true,
-        additionalParameters: { token_type_hint: 'access_token' },
-      });
-      return processIntrospectionResponse(server, client, response);
-    };
-    expect(await ask(resourceServer, user.token)).toMatchObject({
-      ...{ active: true, iss: issuer, aud: audience, sub: user.user_id, username: user.name, token_type: 'Bearer' },
-      scope: expect.stringMatching(/^[a-z:_]+( [a-z:_]+)+$/),
-    });
-    expect(await ask(resourceServer, user.refresh_token)).toEqual({ active: false });
-    await service.post('/auth/logout', { token: user.token, body: {} });
-    expect(await ask(resourceServer, user.token)).toEqual({ active: false });
-    await expect(ask(user, user.token)).rejects.toThrow();
-  });
-
-  it('lets oauth4webapi authenticate with the id of an API key and the key (RFC 6749 §2.3.1)', async () => {
-    const { key, key_id } = await createKey(service, ['token:introspect']);
-    const user = await service.loginAs();
-    const server: AuthorizationServer = { issuer, introspection_endpoint: `${service.url}/auth/introspect` };
-    for (const authenticate of [ClientSecretBasic, ClientSecretPost]) {
-      const ask = async (client_id: string, client_secret: string) => {
-        const options = { [allowInsecureRequests]: true };
-        const client = { client_id };
-        const response = await introspectionRequest(server, client, authenticate(client_secret), user.token, options);
-        return response.status === 200 ? processIntrospectionResponse(server, client, response) : response.status;
-      };
-      expect(await ask(key_id, key)).toMatchObject({ active: true, sub: user.user_id });
-      expect([await ask(user.user_id, key), await ask(key_id, `${key}x`)]).toEqual([401, 401]);
-    }
-  });
-
   /** Creates an administrator with a second factor and a session of an old authentication. */
   async function userWithFactor(): Promise<{ name: string; recovery_code: string; token: string }> {
     const login = await service.loginAs({ user_type: 'system', roles: ['administrator'] });
     const { recovery_codes } = await enrolApp(service, login);
-    await service.rows(`update sessions set auth_time = now() - interval '10 minutes' where session_id = $1`, [
-      login.session_id,
-    ]);
+    await changeSession(service, login, `auth_time = now() - interval '10 minutes'`);
     return { name: login.name, recovery_code: recovery_codes[0] ?? '', token: login.token };
   }
 
@@ -376,35 +319,6 @@ describe('third-party client libraries', () => {
         server.close();
       }
     });
-  });
-
-  // The last test, because it revokes the keys of all tokens.
-  it('lets jose verify access tokens by the JWKS before and after a rotation, and reject all others', async () => {
-    // Ends the 30 s cool-down of jose, which is shorter than the publication of a key before it
-    // signs.
-    const keySet = createRemoteJWKSet(new URL(`${service.url}/.well-known/jwks.json`), { cooldownDuration: 0 });
-    const verify = (token: string, rules: object = {}) =>
-      jwtVerify(token, keySet, { issuer, audience, typ: 'at+jwt', algorithms: ['ES256'], ...rules });
-    const { token, user_id, session_id } = service.admin;
-    const { payload, protectedHeader } = await verify(token);
-    expect([payload.sub, payload['sid'], protectedHeader.typ]).toEqual([user_id, session_id, 'at+jwt']);
-    await expect(verify(token, { audience: 'others' })).rejects.toThrow('unexpected "aud" claim value');
-    await expect(verify(`${token.slice(0, -4)}AAAA`)).rejects.toThrow('signature verification failed');
-
-    await service.inside<SigningKeyRotation>('SigningKeyRotation').rotate({ now: true });
-    await service.rows(`update signing_keys set signs_from = signs_from - interval '1 minute'`);
-    await service.inside<SigningKeysService>('SigningKeysService').reload();
-    const { token: next } = await service.login(adminEmail);
-    expect(decodeProtectedHeader(next).kid).not.toBe(protectedHeader.kid);
-    expect((await verify(next)).payload.sub).toBe(user_id);
-    expect((await verify(token)).payload.sub).toBe(user_id);
-
-    await service.inside<SigningKeyRotation>('SigningKeyRotation').rotate({ revoke: true });
-    await service.inside<SigningKeysService>('SigningKeysService').reload();
-    const stranger = createRemoteJWKSet(new URL(`${service.url}/.well-known/jwks.json`));
-    const { token: last } = await service.login(adminEmail);
-    expect((await jwtVerify(last, stranger, { issuer, audience })).payload.sub).toBe(user_id);
-    await expect(jwtVerify(next, stranger, { issuer, audience })).rejects.toThrow('no applicable key found');
   });
 });
 

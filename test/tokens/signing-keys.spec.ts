@@ -1,3 +1,4 @@
+import { createLocalJWKSet, jwtVerify } from 'jose';
 import { Client } from 'pg';
 import type { SigningKeyRotation } from '../../src/auth/signing-keys/signing-key-rotation.service';
 import type { SigningKeysService } from '../../src/auth/signing-keys/signing-keys.service';
@@ -91,6 +92,10 @@ describe('signing keys', () => {
       expect([await signing(), (await published()).length]).toEqual([first, 2]);
       await pass('8 minutes');
       expect([await signing(), await works(old), await works(await lasting())]).toEqual([second, 200, 200]);
+      // Modules verify the tokens of both keys by the published set.
+      const keySet = createLocalJWKSet((await service.get('/.well-known/jwks.json')).body);
+      for (const token of [old, await lasting()])
+        expect((await jwtVerify(token, keySet)).payload.sub).toBe(service.admin.user_id);
       // Each key is valid only under its own id.
       const { key, header } = await ownKey(service);
       for (const token of [forge(own.header, decode(old), key), forge(header, decode(old), own.key)])
