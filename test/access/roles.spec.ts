@@ -184,20 +184,6 @@ describe('roles', () => {
     expect(answers.map(codeOf).sort()).toEqual(['201', '409 role.name_taken', '409 role.name_taken']);
   });
 
-  it('take effect in the next request of each of their users after a change', async () => {
-    const name = await add({ permissions: ['user:read'] });
-    const login = await service.loginAs({ roles: [name] });
-    for (const [permissions, status] of [
-      [['user:read'], 200],
-      [['calls:read'], 403],
-      [['calls:read', 'user:read'], 200],
-    ] as const) {
-      await change(name, { permissions });
-      expect((await service.get('/user/list?count=none', login)).status).toBe(status);
-      expect((await service.get('/user', login)).body.permissions).toEqual(permissions);
-    }
-  });
-
   it('are not changed or deleted if they are built in, except for the second-factor requirement', async () => {
     const before = await stored();
     for (const name of ['administrator', 'operator', 'auditor', 'carrier_administrator', 'carrier_user'])
