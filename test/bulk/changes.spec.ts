@@ -155,30 +155,6 @@ describe('bulk changes', () => {
       });
     });
 
-    it('finds the same users in list, preview and change', async () => {
-      for (const query of ['q=f-1', 'locale=de', 'attributes.number=2&carrier_id=f', 'status_ne=active&carrier_id=f']) {
-        await service.rows(`delete from users where carrier_id = 'f'`);
-        await addManyUsers(service, 6, 'f');
-        await service.rows(`
-        update users
-        set
-          status = case when name in ('f-1', 'f-2') then 'disabled' else 'active' end,
-          locale = case when name in ('f-2', 'f-3') then 'de' end,
-          attributes = case when name = 'f-2' then '{"number": "2"}' else attributes end
-        where carrier_id = 'f'`);
-        const idsOf = (users: { user_id: string }[]) => users.map(({ user_id }) => user_id).sort();
-        const wanted = idsOf((await service.get(`/user/list?${query}`, admin)).body.items);
-        expect([query, wanted]).not.toEqual([query, []]);
-        const shown = (await send('PATCH', `${query}&dry_run=true`, { timezone: 'Europe/Malta' })).body;
-        expect([query, idsOf(shown.sample)]).toEqual([query, wanted]);
-        await send('PATCH', `${query}&confirm_token=${shown.confirm_token}`, { timezone: 'Europe/Malta' });
-        const changed = await service.rows<{ user_id: string }>(
-          `select user_id from users where carrier_id = 'f' and timezone = 'Europe/Malta'`,
-        );
-        expect([query, idsOf(changed)]).toEqual([query, wanted]);
-      }
-    });
-
     it('changes exactly the previewed users with a confirm token, once, and shows 20 of them', async () => {
       await addManyUsers(service, 30, 'small');
       const shown = (await send('PATCH', 'carrier_id=small&dry_run=true', change)).body;
@@ -348,22 +324,6 @@ describe('bulk changes', () => {
     expect((await service.get(`/user/operation/${operation_id}`, operator)).body.actor_id).toBe(admin.user_id);
     const undone = await undo(operation_id, operator);
     expect([undone.status, undone.body.changed]).toEqual([202, 3]);
-  });
-
-  it('applies parallel requests with one key once, and stores no preview under it (B22, F12)', async () => {
-    await addManyUsers(service, 3, 'keys');
-    const headers = { 'idempotency-key': randomUUID() };
-    const again = (query = '', body: unknown = change) =>
-      send('PATCH', `carrier_id=keys${query}`, body, admin, headers);
-    const answers = await Promise.all(Array.from({ length: 10 }, () => again()));
-    const first = answers.find(({ status }) => status === 200) as TestAnswer;
-    expect(first.body).toMatchObject({ matched: 3, changed: 3 });
-    for (const answer of answers)
-      expect([first.text, 'idempotency.in_progress']).toContain(answer.status === 409 ? answer.body.code : answer.text);
-    expect((await again('&status=active')).body.code).toBe('idempotency.key_reused');
-    expect((await again('', { locale: 'de' })).body.code).toBe('idempotency.key_reused');
-    expect((await again('&dry_run=true')).body.kind).toBe('preview');
-    expect((await again()).text).toBe(first.text);
   });
 
   it('skips the caller in changes of the own rights (Z13)', async () => {
