@@ -144,21 +144,6 @@ describe('a login with a second factor', () => {
       await Authenticator.enrol(service, user_id);
       await expect(open()).rejects.toThrow('the user has a second factor');
     });
-
-    it('issues a challenge that no other endpoint accepts (M4)', async () => {
-      const { name } = await user();
-      const challenge = await firstStep(post, name);
-      const others = [
-        await service.get('/user', { token: challenge }),
-        await post('/auth/check-token', { body: { token: challenge } }),
-        await post('/auth/check-token', { body: { refresh_token: challenge } }),
-        await post('/auth/logout', { body: { refresh_token: challenge } }),
-        await service.get(`/auth/reset/${challenge}`),
-        await post(`/auth/reset/${challenge}`, { body: { password: 'an entirely new phrase' } }),
-        await service.get(`/auth/email/${challenge}`),
-      ];
-      expect(others.map(({ status }) => status)).toEqual([401, 401, 401, 401, 404, 404, 404]);
-    });
   });
 
   it('logs in exactly once if one code is sent over 30 connections to two instances (M1)', async () => {

@@ -124,22 +124,6 @@ describe('a reset link', () => {
     expect((await reset(token)).status).toBe(204);
   });
 
-  it('rejects access tokens, refresh tokens, address confirmations and session ids (R14)', async () => {
-    const login = await service.login(user.name);
-    const email = `new-${user.email}`;
-    await service.post('/auth/email', { token: login.token, body: { email, current_password: password } });
-    const { token: confirmation } = await service.mailbox.take(email);
-    expect((await service.get(`/auth/email/${confirmation}`)).status).toBe(200);
-    for (const token of [confirmation ?? '', login.token, login.refresh_token, login.session_id])
-      await expectInvalid(token);
-    const token = await mailedResetToken(service, user.email);
-    expect((await service.post(`/auth/email/${token}`, { body: {} })).body.code).toBe('email.token_invalid');
-    expect((await service.get('/user', { token })).status).toBe(401);
-    expect((await service.post('/auth/check-token', { body: { refresh_token: token } })).status).toBe(401);
-    expect(await loginStatus(password)).toBe(200);
-    expect((await service.get(`/auth/email/${confirmation}`)).status).toBe(200);
-  });
-
   it('rejects a request that names another user, and changes only its own user (R15)', async () => {
     const other = await service.createUser();
     const token = await mailedResetToken(service, user.email);

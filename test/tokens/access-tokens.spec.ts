@@ -4,6 +4,7 @@ import { inTransaction } from '../support/locks';
 import { addLogins } from '../support/made-logins';
 import { RawConnection, requestHead } from '../support/raw-connection';
 import { rawRequest, statusOf } from '../support/raw-request';
+import { Authenticator, firstStep } from '../support/second-factors';
 import { password, type TestAnswer, type TestLogin, type TestRequest, TestService } from '../support/service';
 import { changeSession } from '../support/session-rows';
 import { TokenForger } from '../support/token-forger';
@@ -47,12 +48,14 @@ describe('access tokens', () => {
     (token) => post('/auth/check-token', { ...raised(token), body: {} }),
   ];
 
-  it('accepts each kind of token for its own purpose only (J8)', async () => {
+  it('accepts each kind of token for its own purpose only (J8, M4, R14)', async () => {
     const user = await service.loginAs();
     const next = `next-${user.email}`;
     await post('/auth/email', { token: user.token, body: { email: next, current_password: password } });
     await post('/auth/reset_email', { body: { email: user.email } });
-    const guest = await service.createUser({ password: undefined, must_change_password: undefined });
+    const guest = await service.inviteUser();
+    const holder = await service.createUser();
+    await Authenticator.enrol(service, holder.user_id);
     const jwks = await get('/.well-known/jwks.json', {});
     const kinds: Record<string, string> = {
       access: user.token,
@@ -60,6 +63,7 @@ describe('access tokens', () => {
       email: (await service.mailbox.take(next, /\/auth\/email\//)).token ?? '',
       reset: (await service.mailbox.take(user.email, /\/auth\/reset\//)).token ?? '',
       invite: (await service.mailbox.take(guest.email, /\/auth\/reset\//)).token ?? '',
+      challenge: await firstStep(service, holder.name, newIp()),
       session_id: user.session_id,
       user_id: user.user_id,
       jti: String(decode(user.token)['jti']),
