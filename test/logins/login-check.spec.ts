@@ -238,35 +238,18 @@ describe('the login check', () => {
     expect((await login(name, password, '192.0.2.20')).status).toBe(200);
   });
 
-  it('names `password_change_required`, which restricts the session', async () => {
-    const { user_id, name } = await service.createUser({
-      must_change_password: true,
-      roles: ['carrier_administrator'],
-    });
+  it.each([
+    ['password_change_required', { must_change_password: true }],
+    ['second_factor_enrollment_required', { second_factor_required_from: '2020-01-01T00:00:00Z' }],
+  ])('names `%s`, which restricts the session', async (code, fields) => {
+    const { user_id, name } = await service.createUser({ ...fields, roles: ['carrier_administrator'] });
     expect((await check(user_id)).body).toMatchObject({
       can_log_in: true,
-      causes: [{ code: 'password_change_required', blocks: false, remedies: [] }],
+      causes: [{ code, blocks: false, remedies: [] }],
     });
     const { status, body } = await login(name);
     expect(status).toBe(200);
-    const answer = await service.get('/user/list', { token: body.access_token });
-    expect(outcomeOf(answer)).toBe('403 auth.password_change_required');
-  });
-
-  it('names `second_factor_enrollment_required`, which restricts the session', async () => {
-    const second_factor_required_from = '2020-01-01T00:00:00Z';
-    const { user_id, name } = await service.createUser({
-      second_factor_required_from,
-      roles: ['carrier_administrator'],
-    });
-    expect((await check(user_id)).body).toMatchObject({
-      can_log_in: true,
-      causes: [{ code: 'second_factor_enrollment_required', blocks: false, remedies: [] }],
-    });
-    const { status, body } = await login(name);
-    expect(status).toBe(200);
-    const answer = await service.get('/user/list', { token: body.access_token });
-    expect(outcomeOf(answer)).toBe('403 auth.second_factor_enrollment_required');
+    expect(outcomeOf(await service.get('/user/list', { token: body.access_token }))).toBe(`403 auth.${code}`);
   });
 
   it('lists blocking causes first, in the order of the contract', async () => {
