@@ -97,6 +97,7 @@ describe('a request that waits for a change', () => {
     const query = `after=${await now()}&carrier_id=held_wait`;
     await open.query('begin; select pg_current_xact_id()');
     await service.createUser({ carrier_id: 'held_wait' });
+    await until(async () => (await list(query)).body.behind_seconds > 1);
     const { body: empty } = await list(`${query}&wait=1`);
     expect(empty.items).toEqual([]);
     expect(empty.behind_seconds).toBeGreaterThanOrEqual(2);
