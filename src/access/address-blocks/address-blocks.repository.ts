@@ -47,14 +47,13 @@ export class AddressBlocksRepository {
   }
 
   /** Returns the end of the block of an address that ends last, or null. */
-  async findEnd(ip: string): Promise<BlockEnd | null> {
-    const [row] = await this.database.runPrepared<BlockEnd>(sql`
+  findEnd(ip: string): Promise<BlockEnd | null> {
+    return this.database.findPrepared<BlockEnd>(sql`
       select ${endsInMs}
       from address_blocks
       where network >>= ${ip}::inet and ${live}
       order by expires_at desc
       limit 1`);
-    return row ?? null;
   }
 
   /** Returns one page of the blocks that match a query. */
@@ -72,24 +71,22 @@ export class AddressBlocksRepository {
   }
 
   /** Inserts a block. Returns null if it would end in the past or in more than 30 days. */
-  async insert(block: NewAddressBlock): Promise<AddressBlockEntity | null> {
+  insert(block: NewAddressBlock): Promise<AddressBlockEntity | null> {
     const { address_block_id, network, reason, created_by, expires_at } = block;
-    const [row] = await this.database.run<AddressBlockEntity>(sql`
+    return this.database.find<AddressBlockEntity>(sql`
       insert into address_blocks (address_block_id, network, reason, created_by, expires_at)
       select ${address_block_id}::uuid, network(${network}::inet), ${reason}::text, ${created_by}::uuid, ends.at
       from (select ${expires_at}::timestamptz(3) as at) ends
       where ends.at > now() and ends.at <= now() + interval '30 days'
       returning ${columns}`);
-    return row ?? null;
   }
 
   /** Deletes a block and returns it, or null. */
-  async delete(address_block_id: string): Promise<AddressBlockEntity | null> {
-    const [row] = await this.database.run<AddressBlockEntity>(sql`
+  delete(address_block_id: string): Promise<AddressBlockEntity | null> {
+    return this.database.find<AddressBlockEntity>(sql`
       delete from address_blocks
       where address_block_id = ${address_block_id}::uuid and ${live}
       returning ${columns}`);
-    return row ?? null;
   }
 
   /** Removes the expired blocks. */

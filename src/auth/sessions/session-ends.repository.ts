@@ -130,13 +130,12 @@ export class SessionEndsRepository {
   }
 
   /** Ends a session whose refresh token was reused. Returns null if the session ended before. */
-  async endReused(session_id: string): Promise<EndedSession | null> {
-    const [row] = await this.database.run<EndedSession>(sql`
+  endReused(session_id: string): Promise<EndedSession | null> {
+    return this.database.find<EndedSession>(sql`
       update sessions
       set ended_at = now(), ended_reason = 'token_reuse'
       where session_id = ${session_id}::uuid and ${liveSession}
       returning session_id, user_id, carrier_id`);
-    return row ?? null;
   }
 
   private async run(
