@@ -22,12 +22,6 @@ const listSql: ListSql = {
   id: 'address_blocks.address_block_id',
 };
 
-/** The values of a new block. */
-export type NewAddressBlock = Pick<
-  AddressBlockEntity,
-  'address_block_id' | 'network' | 'reason' | 'created_by' | 'expires_at'
->;
-
 /** The time until a block ends, by the clock of the database. */
 interface BlockEnd {
   ends_in_ms: number;
@@ -71,7 +65,7 @@ export class AddressBlocksRepository {
   }
 
   /** Inserts a block. Returns null if it would end in the past or in more than 30 days. */
-  insert(block: NewAddressBlock): Promise<AddressBlockEntity | null> {
+  insert(block: Omit<AddressBlockEntity, 'created_at'>): Promise<AddressBlockEntity | null> {
     const { address_block_id, network, reason, created_by, expires_at } = block;
     return this.database.find<AddressBlockEntity>(sql`
       insert into address_blocks (address_block_id, network, reason, created_by, expires_at)

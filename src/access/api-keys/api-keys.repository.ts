@@ -30,18 +30,7 @@ export interface ActiveApiKeyRecord extends ActiveApiKey {
 }
 
 /** The values of a new API key. */
-export type NewApiKey = Pick<
-  ApiKeyEntity,
-  | 'key_id'
-  | 'name'
-  | 'token_hash'
-  | 'permissions'
-  | 'user_type'
-  | 'carrier_id'
-  | 'carrier_scope'
-  | 'created_by'
-  | 'expires_at'
->;
+export type NewApiKey = ActiveApiKey & Pick<ApiKeyEntity, 'name' | 'token_hash'>;
 
 /** An active API key with a secret that a user received. */
 export interface ReceivedKey extends Pick<ApiKeyEntity, 'key_id' | 'name' | 'permissions'> {
