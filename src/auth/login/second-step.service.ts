@@ -72,7 +72,7 @@ export class SecondStepService {
     if (reason !== null) {
       // `ExpiredChallengesService` then notifies the user of the missing second step.
       await this.challenges.end(challenge_hash);
-      const target = { type: 'login' as const, id: user_id, carrier_id: lock.carrier_id };
+      const target = { id: user_id, carrier_id: lock.carrier_id };
       await this.events.record(actor, 'login.second_factor_failed', target, { reason: { after: reason } });
       return 'auth.challenge_invalid';
     }

@@ -56,6 +56,6 @@ export class RestoreService {
     await this.signingKeys.rotate({ revoke: true });
     const counts = { sessions: { after: sessions }, links: { after: links }, keys: { after: keys } };
     const changes = { restored_to: { after: restored_to }, ...counts };
-    await this.events.record(systemActor, 'database.restored', { type: 'database' }, changes);
+    await this.events.record(systemActor, 'database.restored', {}, changes);
   }
 }

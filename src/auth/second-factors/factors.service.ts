@@ -4,7 +4,7 @@ import type { FactorKind } from '../../access/actor';
 import { newId } from '../../platform/random';
 import { CONFIG, type Config } from '../../platform/config/config';
 import { JobsService } from '../../platform/jobs/jobs.service';
-import { EnrollmentCodesService } from './codes/enrollment-codes.service';
+import { EnrollmentCodesRepository } from './codes/enrollment-codes.repository';
 import { FactorSecrets } from './factor-secrets';
 import {
   type FactorRecord,
@@ -52,7 +52,7 @@ export class FactorsService implements OnModuleInit {
 
   constructor(
     private readonly factors: FactorsRepository,
-    private readonly enrollmentCodes: EnrollmentCodesService,
+    private readonly enrollmentCodes: EnrollmentCodesRepository,
     private readonly jobs: JobsService,
     @Inject(CONFIG) private readonly config: Config,
   ) {
