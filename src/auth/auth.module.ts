@@ -19,7 +19,6 @@ import { LoginChallengesRepository } from './login/login-challenges.repository';
 import { LoginCompletionService } from './login/login-completion.service';
 import { LoginsRepository } from './login/logins.repository';
 import { LoginsService } from './login/logins.service';
-import { SecondStepService } from './login/second-step.service';
 import { CredentialsModule } from './passwords/credentials.module';
 import { MetadataController } from './metadata.controller';
 import { ReauthenticationController } from './reauthentication.controller';
@@ -36,7 +35,6 @@ import { FactorsRepository } from './second-factors/factors.repository';
 import { FactorsService } from './second-factors/factors.service';
 import { PasskeyLoginsController } from './second-factors/passkeys/passkey-logins.controller';
 import { PasskeyLoginsService } from './second-factors/passkeys/passkey-logins.service';
-import { PasskeysController } from './second-factors/passkeys/passkeys.controller';
 import { PasskeysRepository } from './second-factors/passkeys/passkeys.repository';
 import { PasskeysService } from './second-factors/passkeys/passkeys.service';
 import { SecondFactorController } from './second-factors/second-factor.controller';
@@ -87,7 +85,6 @@ import { UserAccountService } from './user-security/user-account.service';
     PasskeyLoginsController,
     CurrentUserController,
     FactorsController,
-    PasskeysController,
     UserFactorsController,
     UserAccountController,
   ],
@@ -124,7 +121,6 @@ import { UserAccountService } from './user-security/user-account.service';
     RefusedRequests,
     RememberedActorsService,
     SecondFactorService,
-    SecondStepService,
     UserAccountService,
     VerifiedTokens,
   ],
