@@ -24,6 +24,7 @@ import { MetadataController } from './metadata.controller';
 import { ReauthenticationController } from './reauthentication.controller';
 import { ReauthenticationService } from './reauthentication.service';
 import { RefusedRequests } from './refused-requests';
+import { RestoreService } from './restore.service';
 import { EnrollmentCodesRepository } from './second-factors/codes/enrollment-codes.repository';
 import { EnrollmentCodesService } from './second-factors/codes/enrollment-codes.service';
 import { FactorChangesService } from './second-factors/factor-changes.service';
@@ -120,13 +121,13 @@ import { UserAccountService } from './user-security/user-account.service';
     RefreshService,
     RefusedRequests,
     RememberedActorsService,
+    RestoreService,
     SecondFactorService,
     UserAccountService,
     VerifiedTokens,
   ],
   exports: [
     EnrollmentCodesService,
-    ExpiredChallengesService,
     FactorChangesService,
     FactorsService,
     LiveLoginsService,

@@ -109,7 +109,7 @@ export class LoginChallengesRepository {
       where challenge_hash = ${challenge_hash}::bytea`);
   }
 
-  /** Deletes all challenges. */
+  /** Deletes all challenges, without a report to their users. */
   async deleteAll(): Promise<void> {
     await this.database.run(sql`delete from login_challenges`);
   }

@@ -58,11 +58,6 @@ export class EnrollmentCodesService {
     await this.codes.delete(user_id);
   }
 
-  /** Voids all codes after a restore. */
-  async voidAll(): Promise<void> {
-    await this.codes.voidAll();
-  }
-
   /**
    * Mints the code of a user who requested one, and voids the older code. Call it when the mail is
    * sent. Returns null if no code was requested, or if it is no longer needed.
