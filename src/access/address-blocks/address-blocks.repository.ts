@@ -32,7 +32,6 @@ interface BlockEnd {
 export class AddressBlocksRepository {
   constructor(private readonly database: Database) {}
 
-  /** Returns the networks of all blocks. */
   listNetworks(): Promise<(Pick<AddressBlockEntity, 'network'> & BlockEnd)[]> {
     return this.database.run(sql`
       select network::text as network, ${endsInMs}
@@ -50,7 +49,6 @@ export class AddressBlocksRepository {
       limit 1`);
   }
 
-  /** Returns one page of the blocks that match a query. */
   list(query: ListQuery): Promise<Page<AddressBlockEntity>> {
     return readPage<AddressBlockEntity>(this.database, { ...listSql, columns, visible: live }, query);
   }
@@ -83,7 +81,6 @@ export class AddressBlocksRepository {
       returning ${columns}`);
   }
 
-  /** Removes the expired blocks. */
   async removeExpired(): Promise<void> {
     await this.database.run(sql`delete from address_blocks where not ${live}`);
   }

@@ -70,7 +70,6 @@ export class ApiKeysRepository {
         and secret.expires_at > now()`);
   }
 
-  /** Returns the active key with an id, or null. */
   findActiveById(key_id: string): Promise<ActiveApiKey | null> {
     return this.database.findPrepared<ActiveApiKey>(sql`
       select ${activeColumns}, keys.expires_at
@@ -212,7 +211,6 @@ export class ApiKeysRepository {
       returning ${columns}`);
   }
 
-  /** Suspends keys. */
   async suspend(key_ids: string[]): Promise<void> {
     await this.database.run(sql`
       update keys

@@ -102,7 +102,6 @@ export class LoginChallengesRepository {
       where challenge_hash = ${challenge_hash}::bytea`);
   }
 
-  /** Deletes a challenge. */
   async delete(challenge_hash: Buffer): Promise<void> {
     await this.database.runPrepared(sql`
       delete from login_challenges

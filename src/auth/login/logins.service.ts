@@ -206,7 +206,6 @@ export class LoginsService {
     return true;
   }
 
-  /** Gives the attempt back if the work fails. */
   private async releaseOnError<T>(attempt: LoginAttempt, work: () => Promise<T>): Promise<T> {
     try {
       return await work();

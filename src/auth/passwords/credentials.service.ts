@@ -104,7 +104,6 @@ export class CredentialsService {
     await this.credentials.upsertHash(user_id, password_hash, initial ? initialPasswordTtlSeconds : null);
   }
 
-  /** Voids the passwords of users. */
   voidPasswords(user_ids: string[]): Promise<void> {
     return this.credentials.voidPasswords(user_ids);
   }
@@ -161,7 +160,6 @@ export class CredentialsService {
     return this.credentials.requestTokens(user_ids, purpose, pause_seconds);
   }
 
-  /** Returns whether a link was requested in the last `within_seconds`. */
   wasRequested(user_id: string, purpose: TokenPurpose, within_seconds: number): Promise<boolean> {
     return this.credentials.wasRequested(user_id, purpose, within_seconds);
   }

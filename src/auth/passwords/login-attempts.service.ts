@@ -124,7 +124,6 @@ export class LoginAttemptsService implements OnModuleInit {
     await this.attempts.clearAt({ account: codesOf(user_id), user_id, address });
   }
 
-  /** Lists the lockouts of a user that are in force. */
   listLocks(user_id: string): Promise<Lock[]> {
     return this.attempts.listLocks(user_id);
   }

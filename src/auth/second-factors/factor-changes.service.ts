@@ -33,7 +33,6 @@ export class FactorChangesService {
     private readonly attempts: LoginAttemptsService,
   ) {}
 
-  /** Lists the factors of the actor's own user. */
   async listOwn({ user_id }: Actor): Promise<FactorListResponse> {
     const { factors, recovery_codes_left } = await this.factors.list(user_id);
     return { items: factors.map(toFactorResponse), recovery_codes_left };

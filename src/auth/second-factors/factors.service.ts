@@ -125,7 +125,6 @@ export class FactorsService implements OnModuleInit {
     return used?.factor_id ?? null;
   }
 
-  /** Renames a factor. Returns the factor with its previous name, or null. */
   rename(user_id: string, factor_id: string, name: string): Promise<(FactorRecord & { previous_name: string }) | null> {
     return this.factors.rename(user_id, factor_id, name);
   }

@@ -54,7 +54,6 @@ export class SessionEndsRepository {
     return this.run(event, sql`sessions.session_id = ${session_id}::uuid`, sql`${reason}::text`);
   }
 
-  /** Ends the sessions of users, except one. */
   endOfUsers(
     user_ids: string[],
     reason: EndedReason,

@@ -71,7 +71,6 @@ export class EnrollmentCodesRepository {
       where user_id = ${user_id}::uuid`);
   }
 
-  /** Voids all codes. */
   async voidAll(): Promise<void> {
     await this.database.run(sql`
       update enrollment_codes
