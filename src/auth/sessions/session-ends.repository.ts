@@ -6,16 +6,12 @@ import { rawSql, sql, type SqlFragment } from '../../http/lists/sql';
 import { Database } from '../../platform/database/database';
 import type { EventBase } from '../../audit/event-base';
 import { recordEventsSql } from '../../audit/events.sql';
-import type { EndedReason } from './session.entity';
+import type { EndedReason, SessionEntity } from './session.entity';
 import type { SessionReach } from './session-list';
 import { liveSession, reachableSession, sessionFilterSql, sessionListSql } from './session-list.sql';
 
 /** A session that ended. */
-export interface EndedSession {
-  session_id: string;
-  user_id: string;
-  carrier_id: string | null;
-}
+export type EndedSession = Pick<SessionEntity, 'session_id' | 'user_id' | 'carrier_id'>;
 
 /**
  * SQL that ends sessions. Each method records one event per session and returns the number of

@@ -42,20 +42,13 @@ export interface NewSession extends Pick<
 }
 
 /** Columns of a session whose refresh token was rotated. */
-export interface RotatedSession {
-  user_id: string;
-  last_seen_at: Date;
-  expires_at: Date;
-}
+export type RotatedSession = Pick<SessionEntity, 'user_id' | 'last_seen_at' | 'expires_at'>;
 
 /** Result of a rotation. `user_id` is null if the refresh token was not the current one. */
 export type RotationResult = { asked_at: Date } & (RotatedSession | { user_id: null });
 
 /** A session whose refresh token was rotated during the grace period. */
-export interface RecentlyRotatedSession extends RotatedSession {
-  /** hash of the current refresh token */
-  refresh_token_hash: Buffer;
-}
+export type RecentlyRotatedSession = RotatedSession & Pick<SessionEntity, 'refresh_token_hash'>;
 
 /** SQL of sessions. `SessionEndsRepository` has the SQL that ends sessions. */
 @Injectable()
