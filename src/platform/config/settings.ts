@@ -103,8 +103,11 @@ const traceSettings = {
       'parentbased_always_off',
       'parentbased_traceidratio',
     ])
-    .default('parentbased_always_on')
-    .describe('Which traces are recorded: `parentbased_…` follows the caller and decides for all other requests'),
+    .optional()
+    .describe(
+      'Which traces are recorded: `parentbased_…` follows the caller and decides for all other requests; unset: ' +
+        '`parentbased_always_on`, but of the token checks that begin a trace only a tenth',
+    ),
   OTEL_TRACES_SAMPLER_ARG: z
     .string()
     .regex(/^(0(\.\d+)?|1(\.0+)?)$/, 'must be a number from 0 to 1')
