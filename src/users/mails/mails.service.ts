@@ -92,7 +92,7 @@ export class MailsService {
     if (!(await this.jobs.runNow(mail_id))) throw new AppError('mail.being_sent');
     const { user_id, carrier_id, kind } = mail;
     const changes = { mail_id: { after: mail_id }, kind: { after: kind } };
-    await this.events.record(actor, 'mail.retried', { type: 'user', id: user_id, carrier_id }, changes);
+    await this.events.record(actor, 'mail.retried', { id: user_id, carrier_id }, changes);
     const retried = await this.mails.find(mail_id, actor);
     return toMailResponse(retried ?? mail);
   }

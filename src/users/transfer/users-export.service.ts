@@ -116,7 +116,7 @@ export class UsersExportService {
             .sort(),
         },
       };
-      return this.events.record(actor, 'user.exported', { type: 'user', carrier_id: actor.carrier_id }, changes);
+      return this.events.record(actor, 'user.exported', { carrier_id: actor.carrier_id }, changes);
     });
     return { ...file, changes_cursor };
   }
@@ -142,7 +142,7 @@ export class UsersExportService {
     const open = await this.users.openSkipped(holderOf(actor), operation_id, gone);
     const header = `${[...ignoredColumns, ...Object.keys(importColumns)].join(',')}\r\n`;
     return this.send(open, 'skipped', 'csv', header, () => {
-      const target = { type: 'operation' as const, id: operation_id, operation_id };
+      const target = { id: operation_id, operation_id };
       return this.events.record(actor, 'operation.skipped_exported', target, { count: { after: open.count } });
     });
   }

@@ -146,7 +146,7 @@ export class UsersImportService {
       would_create: { after: result.would_create },
       conflicts: { after: conflictCount },
     };
-    await this.events.record(actor, 'user.import_previewed', { type: 'user', carrier_id: actor.carrier_id }, counts);
+    await this.events.record(actor, 'user.import_previewed', { carrier_id: actor.carrier_id }, counts);
     const mails_seconds = await this.mails.secondsFor(result.mails);
     return { kind: 'preview', ...result, mails_seconds, ...summary };
   }
