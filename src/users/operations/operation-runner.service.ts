@@ -227,7 +227,7 @@ export class OperationRunner implements OnModuleInit, OnApplicationBootstrap, On
     const { skipped_rows = [] } = outcome;
     // `skipped_count` is the count before this batch, because the operation is locked.
     if (skipped_rows.length > 0 && operation.skipped_count < skippedLimits.rows)
-      await this.skippedRows.add(operation_id, skipped_rows, skippedLimits);
+      await this.skippedRows.add(operation_id, skipped_rows);
     return { step: 'worked', outcome };
   }
 
