@@ -76,7 +76,6 @@ export class EventsService {
     return this.events.findLastTime();
   }
 
-  /** Returns the months of the audit log. */
   listMonths(): Promise<EventMonth[]> {
     return this.events.listMonths();
   }

@@ -91,7 +91,6 @@ export class WebhooksRepository {
     return readPage<Answered<WebhookRecord>>(this.database.answers, source, query);
   }
 
-  /** Replaces the settings of a webhook. */
   async update(webhook_id: string, settings: WebhookSettings, changed_by: string): Promise<void> {
     const { url, description, type_in, carrier_scope, include_values } = settings;
     await this.database.run(sql`
@@ -188,7 +187,6 @@ export class WebhooksRepository {
     return rows.length > 0;
   }
 
-  /** Returns one page of the deliveries of a webhook. */
   listDeliveries(webhook_id: string, query: ListQuery): Promise<Page<Answered<WebhookDeliveryEntity>>> {
     const source = {
       ...deliveryListSql,
@@ -198,7 +196,6 @@ export class WebhooksRepository {
     return readPage<Answered<WebhookDeliveryEntity>>(this.database.answers, source, query);
   }
 
-  /** Returns a delivery of a webhook, or null. */
   async findDelivery(webhook_id: string, delivery_id: string): Promise<RequestedDelivery | null> {
     const [row] = await this.database.run<RequestedDelivery>(sql`
       select change_id, type, attempt
@@ -227,7 +224,6 @@ export class WebhooksRepository {
     return rows.length > 0;
   }
 
-  /** Lists the secrets of all webhooks. */
   listSecrets(): Promise<Pick<WebhookEntity, 'webhook_id' | 'secret' | 'old_secret'>[]> {
     return this.database.run(sql`
       select webhook_id, secret, old_secret
