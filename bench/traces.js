@@ -2,7 +2,7 @@
 //   --rounds 5
 //   --seconds 2
 //   --users 1000
-//   --ratios 1,0.1 (OTEL_TRACES_SAMPLER_ARG)
+//   --ratios 1,0.1 (OTEL_TRACES_SAMPLER_ARG), beside the default
 //   --before <dist/src of another tree>, to compare both without traces
 const { createServer } = require('node:http');
 const { checkRequest, dealOut, Logins } = require('./callers');
@@ -32,15 +32,18 @@ async function main() {
   const load = (url) => () => ({ url, method: 'POST', requests: dealOut(tokens, CONNECTIONS, checkRequest) });
 
   const endpoint = await startCollector();
-  const variants = options.ratios.split(',').map((ratio) => ({
-    name: `traces, ratio ${ratio}`,
-    rate: target.ratioAtLeast(ratio === '1' ? 0.85 : 0.9),
-    settings: {
-      OTEL_EXPORTER_OTLP_ENDPOINT: endpoint,
-      OTEL_TRACES_SAMPLER: 'parentbased_traceidratio',
-      OTEL_TRACES_SAMPLER_ARG: ratio,
-    },
-  }));
+  const traced = (name, least, sampler) => ({
+    name,
+    rate: target.ratioAtLeast(least),
+    settings: { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, ...sampler },
+  });
+  const variants = [
+    traced('traces', 0.85, {}),
+    ...options.ratios.split(',').map((ratio) => {
+      const sampler = { OTEL_TRACES_SAMPLER: 'parentbased_traceidratio', OTEL_TRACES_SAMPLER_ARG: ratio };
+      return traced(`traces, ratio ${ratio}`, ratio === '1' ? 0 : 0.85, sampler);
+    }),
+  ];
   if (options.before !== '')
     variants.push({ name: 'before', rate: target.ratioAtMost(1.02), settings: {}, dist: options.before });
 

@@ -14,8 +14,10 @@ export function addRequestSpans(fastify: FastifyInstance, basePath: string): voi
   if (!isTracing()) return;
   const monitoring = [`${basePath}/health/`, `${basePath}/metrics`];
   fastify.addHook('onRequest', (request, _reply, done) => {
-    if (!monitoring.some((path) => request.url.startsWith(path)))
-      request.span = startRequestSpan(request.method, request.headers);
+    const { method, headers, routeOptions } = request;
+    // The pattern of the route, because the path of a mailed link contains a token (O30).
+    const name = routeOptions.url === undefined ? method : `${method} ${routeOptions.url}`;
+    if (!monitoring.some((path) => request.url.startsWith(path))) request.span = startRequestSpan(name, headers);
     done();
   });
   // The last hook: an earlier one would lose the context while the body is received, and a known
@@ -30,14 +32,11 @@ function continueInSpan({ span }: FastifyRequest, _reply: unknown, done: () => v
   else continueIn(span, done);
 }
 
-/**
- * Ends the span of a request. It names the pattern of the route, because the path of a mailed link
- * contains a token (O30).
- */
+/** Ends the span of a request. */
 export function endRequestSpan({ span, method, errorCode }: FastifyRequest, status: number, route?: string): void {
   // Most requests are not recorded if a sampler chooses few.
   if (span?.isRecording() !== true) return;
   span.setAttribute('http.request.method', method).setAttribute('http.response.status_code', status);
-  if (route !== undefined) span.updateName(`${method} ${route}`).setAttribute('http.route', route);
+  if (route !== undefined) span.setAttribute('http.route', route);
   endSpan(span, status < 500 ? {} : { 'error.type': errorCode ?? String(status) });
 }

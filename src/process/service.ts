@@ -35,7 +35,7 @@ export class Service implements Serving {
    */
   async start(): Promise<Served> {
     const { PORT: port, HOST: host, ADMIN_PASSWORD } = this.config;
-    if (exportsTraces(this.config)) this.stopTracing = await startTracing();
+    if (exportsTraces(this.config)) this.stopTracing = await startTracing(this.config.OTEL_TRACES_SAMPLER === undefined);
     this.app = await createApp(this.config);
     const administrators = this.app.get(FirstAdministrator);
     if (ADMIN_PASSWORD !== undefined) await administrators.ensure();

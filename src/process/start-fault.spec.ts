@@ -8,7 +8,7 @@ const rejected = (message: string, code: string) => Object.assign(new DatabaseEr
 it('names a missing privilege and where the privileges are listed (F28)', () => {
   expect(explainStartFault(rejected('permission denied to create extension "pg_trgm"', '42501'))).toBe(
     'The database of DATABASE_URL cannot be used: permission denied to create extension "pg_trgm". ' +
-      'See docs/operations.md, "The database role".',
+      'See docs/database.md, "The database role".',
   );
 });
 

@@ -39,9 +39,9 @@ export function explainStartFault(error: unknown): string | null {
   )
     return null;
   const hint = isTlsFault
-    ? '. Check sslmode and sslrootcert in the URL (docs/operations.md, "TLS to PostgreSQL").'
+    ? '. Check sslmode and sslrootcert in the URL (docs/database.md, "TLS to PostgreSQL").'
     : code === missingPrivilege
-      ? '. See docs/operations.md, "The database role".'
+      ? '. See docs/database.md, "The database role".'
       : '';
   return `The database of DATABASE_URL cannot be used: ${message}${hint}`;
 }

@@ -33,7 +33,7 @@ interface Panel {
 const { groups } = load(readFileSync('deploy/prometheus/alerts.yml', 'utf8')) as { groups: { rules: Alert[] }[] };
 const alerts = groups.flatMap(({ rules }) => rules);
 const dashboard = JSON.parse(readFileSync('deploy/grafana/carrier-identity.json', 'utf8')) as { panels: Panel[] };
-const operations = readFileSync('docs/operations.md', 'utf8');
+const monitoring = readFileSync('docs/monitoring.md', 'utf8');
 
 /** Returns the metrics of an expression, without the suffixes of the series of a histogram. */
 function metricsIn(expr: string): string[] {
@@ -177,8 +177,8 @@ describe('the metrics of a running service', () => {
       names = namesIn(text);
     });
 
-    it('exposes exactly the metrics in the table of docs/operations.md, with their types', () => {
-      const documented = [...operations.matchAll(/^\| `(carrier_identity_\w+)` \| (\w+) \|/gm)];
+    it('exposes exactly the metrics in the table of docs/monitoring.md, with their types', () => {
+      const documented = [...monitoring.matchAll(/^\| `(carrier_identity_\w+)` \| (\w+) \|/gm)];
       const exposed = [...text.matchAll(/^# TYPE (carrier_identity_\w+) (\w+)$/gm)];
       const asText = (matches: RegExpMatchArray[]) => matches.map(([, name, type]) => `${name} ${type}`).sort();
       expect(exposed.length).toBeGreaterThan(15);
@@ -197,11 +197,11 @@ describe('the metrics of a running service', () => {
     });
 
     it('gives each alert a severity, texts and a runbook', () => {
-      const headings = [...operations.matchAll(/^### (CarrierIdentity\w+)$/gm)].map(([, name]) => name);
+      const headings = [...monitoring.matchAll(/^### (CarrierIdentity\w+)$/gm)].map(([, name]) => name);
       expect(headings).toEqual(alerts.map(({ alert }) => alert));
       for (const { alert, labels, annotations } of alerts) {
         expect(['critical', 'warning']).toContain(labels.severity);
-        expect(annotations.runbook).toBe(`docs/operations.md#${alert.toLowerCase()}`);
+        expect(annotations.runbook).toBe(`docs/monitoring.md#${alert.toLowerCase()}`);
         expect(annotations.summary.length).toBeGreaterThan(10);
         expect(annotations.description).toMatch(/\.$/);
       }

@@ -77,12 +77,22 @@ describe('traces', () => {
 
   it('starts a trace for requests without a parent, and logs its id', async () => {
     await service.get('/user/list', { token: service.admin.token, headers: { 'x-request-id': 'traced-list' } });
-    await service.post('/auth/check-token', { body: { token: service.admin.token } });
     const { span, inside } = await spanOf('GET /user/list');
     expect(span.parent_id).toBe('');
     expect(inside('SELECT').length + inside('WITH').length).toBeGreaterThan(0);
     expect(await loggedAs('traced-list')).toMatchObject({ trace_id: span.trace_id });
-    expect((await spanOf('POST /auth/check-token')).span.kind).toBe(server);
+  });
+
+  it('records a tenth of the token checks that begin a trace, and all that a caller records', async () => {
+    const check = (headers = {}) =>
+      service.post('/auth/check-token', { headers, body: { token: service.admin.token } });
+    for (let index = 0; index < 200; index++) await check();
+    await check({ traceparent });
+    await spanOf('POST /auth/check-token', ofTrace);
+    const began = collector.of('POST /auth/check-token').filter(({ parent_id: parent }) => parent === '');
+    // The probability of fewer than 3 or more than 60 of 200 is 10⁻⁷.
+    expect(began.length).toBeGreaterThanOrEqual(3);
+    expect(began.length).toBeLessThanOrEqual(60);
   });
 
   it('records a job with a link to the request that enqueued it, and its mail', async () => {
@@ -126,9 +136,10 @@ describe('traces', () => {
     await service.post('/auth/reset_email', { ...by, body: { email: user.email } });
     const { token: reset } = await service.mailbox.take(user.email, /\/auth\/reset\//);
     await service.get(`/auth/reset/${reset}`, by);
-    await service.post('/auth/check-token', { ...by, body: { refresh_token: user.refresh_token } });
+    const headers = { ...by.headers, traceparent };
+    await service.post('/auth/check-token', { ip, headers, body: { refresh_token: user.refresh_token } });
     await spanOf('GET /auth/reset/:token');
-    await spanOf('POST /auth/check-token', ({ parent_id: none }) => none === '');
+    await spanOf('POST /auth/check-token', ofTrace);
     await service.get('/role/list', { token: service.admin.token, headers: { traceparent } });
     await spanOf('GET /role/list', ofTrace);
     const values = [carrier_id, user.name, user.email, user.user_id, user.token, user.refresh_token, reset as string];

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync } from 'node:fs';
 import { appendFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,8 +22,7 @@ export class ReplicatedPostgres {
   ) {}
 
   static async start(): Promise<ReplicatedPostgres> {
-    const home = mkdtempSync(join(tmpdir(), 'carrier-identity-replicated-'));
-    execFileSync('chmod', ['755', home]);
+    const home = homeOf('replicated');
     const [primaryDir, standbyDir] = [join(home, 'primary'), join(home, 'standby')];
     await (await startEmbeddedPostgres(primaryDir, { settings })).stop();
     // A cold copy keeps the owner of the files, who is not the account of the tests.
@@ -42,6 +41,15 @@ export class ReplicatedPostgres {
     await servers.waitFor('*');
     await until(async () => (await servers.onPrimary(synchronous)).length === 1);
     return servers;
+  }
+
+  /** Starts a standby that has nothing to do with these servers. */
+  static async startForeign(): Promise<{ url: string; stop: () => Promise<void> }> {
+    const home = homeOf('foreign');
+    await (await startEmbeddedPostgres(home, { settings })).stop();
+    await writeFile(join(home, 'postgres', 'standby.signal'), '');
+    const server = await startEmbeddedPostgres(home, { settings });
+    return { url: server.url, stop: () => server.stop().finally(() => removeHome(home)) };
   }
 
   /** URL of the service's database on the first primary. */
@@ -79,11 +87,22 @@ export class ReplicatedPostgres {
     // The first primary waits for its standby when it stops, unless it needs none.
     await this.waitFor('');
     await Promise.all([this.primaryServer.stop(), this.standbyServer.stop()]);
-    await rm(this.home, { recursive: true, force: true, maxRetries: 5 });
+    await removeHome(this.home);
   }
 }
 
 const synchronous = `select 1 from pg_stat_replication where sync_state = 'sync'`;
+
+/** Makes a folder that the account of the servers can enter. */
+function homeOf(name: string): string {
+  const home = mkdtempSync(join(tmpdir(), `carrier-identity-${name}-`));
+  chmodSync(home, 0o755);
+  return home;
+}
+
+function removeHome(home: string): Promise<void> {
+  return rm(home, { recursive: true, force: true, maxRetries: 5 });
+}
 
 function passwordOf({ directory }: EmbeddedPostgres): string {
   return readFileSync(join(directory, PASSWORD_FILE), 'utf8');

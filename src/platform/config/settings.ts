@@ -76,7 +76,7 @@ const protocol = () => z.enum(['http/protobuf']).default('http/protobuf');
 const traceSettings = {
   OTEL_EXPORTER_OTLP_ENDPOINT: endpoint().describe(
     'URL of an OpenTelemetry collector, such as `http://collector:4318`, which gets the traces at `/v1/traces`; ' +
-      'unset: no traces (docs/operations.md)',
+      'unset: no traces (docs/monitoring.md)',
   ),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: endpoint().describe(
     'Complete URL for traces, instead of `OTEL_EXPORTER_OTLP_ENDPOINT`',
@@ -103,8 +103,11 @@ const traceSettings = {
       'parentbased_always_off',
       'parentbased_traceidratio',
     ])
-    .default('parentbased_always_on')
-    .describe('Which traces are recorded: `parentbased_…` follows the caller and decides for all other requests'),
+    .optional()
+    .describe(
+      'Which traces are recorded: `parentbased_…` follows the caller and decides for all other requests; unset: ' +
+        '`parentbased_always_on`, but of the token checks that begin a trace only a tenth',
+    ),
   OTEL_TRACES_SAMPLER_ARG: z
     .string()
     .regex(/^(0(\.\d+)?|1(\.0+)?)$/, 'must be a number from 0 to 1')
@@ -134,7 +137,7 @@ export const settings = z.object({
     ),
   DATABASE_URL: postgresUrl.describe(
     'PostgreSQL 15 or newer, also behind PgBouncer in transaction mode; `sslmode` and `sslrootcert` set up TLS ' +
-      '(docs/operations.md); several hosts as in `postgres://h1,h2:5433/db?target_session_attrs=read-write`: the ' +
+      '(docs/database.md); several hosts as in `postgres://h1,h2:5433/db?target_session_attrs=read-write`: the ' +
       'service uses the primary; unset: an embedded server with its data in `DATA_DIR`',
   ),
   DATABASE_DIRECT_URL: postgresUrl.describe(

@@ -58,7 +58,7 @@ async function waitForLock(client: Client, log: StartLog, patienceMs: number): P
     if (monotonicMs() - beganAt >= patienceMs)
       throw new StartFault(
         `Another session has held the lock for migrations for more than ${Math.round(patienceMs / 1_000)} s. ` +
-          'If it is not a running instance, end it (docs/operations.md, "The lock for migrations").',
+          'If it is not a running instance, end it (docs/database.md, "The lock for migrations").',
       );
     await delay(pollEveryMs);
   }

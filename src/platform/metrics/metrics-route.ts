@@ -7,7 +7,7 @@ const bearer = /^Bearer +(\S+)$/i;
 
 /**
  * Serves the metrics at a path of the main port to clients that send the token.
- * @see docs/operations.md
+ * @see docs/monitoring.md
  */
 export function serveMetrics(fastify: FastifyInstance, path: string, token: string, metrics: MetricsService): void {
   fastify.get(path, async ({ headers: { authorization } }, reply) => {

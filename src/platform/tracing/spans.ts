@@ -20,10 +20,11 @@ let sdk: Sdk | null = null;
 
 /**
  * Starts to record spans, and returns a function that exports the last ones.
+ * @param sparesChecks whether most token checks that begin a trace are not recorded
  * @throws StartFault if the optional packages are not installed
  */
-export async function startTracing(): Promise<() => Promise<void>> {
-  const loaded = await (await import('./sdk.js')).loadSdk();
+export async function startTracing(sparesChecks: boolean): Promise<() => Promise<void>> {
+  const loaded = await (await import('./sdk.js')).loadSdk(sparesChecks);
   sdk = loaded;
   return () => loaded.stop();
 }

@@ -3,9 +3,9 @@ import { type ReactNode, useState } from 'react';
 import { api } from '../api/client';
 import { isProblem } from '../api/problems';
 import { changed } from '../api/stale';
-import { Form } from '../components/form';
-import { ProblemAlert } from '../components/problem-alert';
-import { useProblemForm } from '../components/use-problem-form';
+import { Form } from '../components/forms/form';
+import { ProblemAlert } from '../components/forms/problem-alert';
+import { useProblemForm } from '../components/forms/use-problem-form';
 import { useErrorTexts } from '../texts/use-error-texts';
 import { useAccountTexts } from './use-account-texts';
 

@@ -5,7 +5,7 @@ import { type ReactNode, useState } from 'react';
 import { Link } from 'react-router';
 import { api } from '../api/client';
 import { changed } from '../api/stale';
-import { Dialog } from '../components/dialog';
+import { Dialog } from '../components/dialogs/dialog';
 import { Section } from '../components/page';
 import { TimeText } from '../components/time-text';
 import { useMe } from '../session/use-me';

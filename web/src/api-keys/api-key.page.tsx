@@ -7,7 +7,7 @@ import { Link, useParams } from 'react-router';
 import { uuidPattern } from '../api/ids';
 import { Facts } from '../components/facts';
 import { BackLink, NotFoundPage, PageHeader, PageSkeleton, Section } from '../components/page';
-import { ProblemAlert } from '../components/problem-alert';
+import { ProblemAlert } from '../components/forms/problem-alert';
 import { DateText, TimeText } from '../components/time-text';
 import { PermissionList } from '../permissions/permission-list';
 import { useUserNames } from '../users/use-user-names';

@@ -1,6 +1,6 @@
 import { Group, NativeSelect } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { TimeInput } from '../components/time-input';
+import { TimeInput } from '../components/forms/time-input';
 import { apiKeysTexts as en } from './texts.en';
 import { useApiKeysTexts } from './use-api-keys-texts';
 

@@ -3,7 +3,7 @@ import { notifications } from '@mantine/notifications';
 import type { ReactNode } from 'react';
 import { api } from '../api/client';
 import { changed } from '../api/stale';
-import { ConfirmDialog } from '../components/confirm-dialog';
+import { ConfirmDialog } from '../components/dialogs/confirm-dialog';
 import { TimeText } from '../components/time-text';
 import { useMe } from '../session/use-me';
 import { type ApiKey, statusOf } from './data';

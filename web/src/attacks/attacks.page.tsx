@@ -3,7 +3,7 @@ import { IconBan } from '@tabler/icons-react';
 import { type ReactNode, useState } from 'react';
 import { Link } from 'react-router';
 import { PageHeader, PageSkeleton, Section } from '../components/page';
-import { ProblemAlert } from '../components/problem-alert';
+import { ProblemAlert } from '../components/forms/problem-alert';
 import { TimeText } from '../components/time-text';
 import { useMe } from '../session/use-me';
 import { useLanguage } from '../texts/language';

@@ -1,8 +1,8 @@
 import { Button, Group, Progress, Radio, Stack, Text } from '@mantine/core';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
-import { Dialog, DialogButtons } from '../components/dialog';
-import { Form } from '../components/form';
-import { ProblemAlert } from '../components/problem-alert';
+import { Dialog, DialogButtons } from '../components/dialogs/dialog';
+import { Form } from '../components/forms/form';
+import { ProblemAlert } from '../components/forms/problem-alert';
 import { useFormats } from '../texts/formats';
 import { useShellTexts } from '../texts/use-shell-texts';
 import { saveFile } from '../transfer/download';

@@ -1,7 +1,7 @@
 import { ActionIcon, Button, Group, Menu, Stack, Tooltip } from '@mantine/core';
 import { IconPlus, IconX } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
-import type { ProblemForm } from '../components/use-problem-form';
+import type { ProblemForm } from '../components/forms/use-problem-form';
 import { useMe } from '../session/use-me';
 import { type Change, type ChangeField, changeFields, excludedFields, initialValue } from './change';
 import classes from './change-editor.module.css';

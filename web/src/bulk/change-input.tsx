@@ -1,6 +1,6 @@
 import { Autocomplete, Checkbox, JsonInput, NativeSelect, Stack, TagsInput, Text } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
-import { TimeInput } from '../components/time-input';
+import { TimeInput } from '../components/forms/time-input';
 import { useRoleNames } from '../roles/use-roles';
 import { useShellTexts } from '../texts/use-shell-texts';
 import { isObject } from '../own';

@@ -14,7 +14,7 @@ import { isReachable } from '../api/reachable';
 import { restoreSession } from '../session/session';
 import { useShellTexts } from '../texts/use-shell-texts';
 import { EmptyState, PageHeader } from './page';
-import { ProblemAlert } from './problem-alert';
+import { ProblemAlert } from './forms/problem-alert';
 
 interface BoundaryProps {
   children: ReactNode;

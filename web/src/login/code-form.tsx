@@ -1,6 +1,6 @@
 import { Button, TextInput } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
-import { Form } from '../components/form';
+import { Form } from '../components/forms/form';
 import { useShellTexts } from '../texts/use-shell-texts';
 
 /** A kind of code. */

@@ -1,9 +1,9 @@
 import { Anchor, Button, Stack, Text, TextInput } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { Link } from 'react-router';
-import { Form } from '../components/form';
-import { ProblemAlert } from '../components/problem-alert';
-import { useProblemForm } from '../components/use-problem-form';
+import { Form } from '../components/forms/form';
+import { ProblemAlert } from '../components/forms/problem-alert';
+import { useProblemForm } from '../components/forms/use-problem-form';
 import { sessionRequests } from '../session/session-requests';
 import { useShellTexts } from '../texts/use-shell-texts';
 import { LoginFrame } from './login-frame';

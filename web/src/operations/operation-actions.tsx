@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 import { useNavigate } from 'react-router';
 import { api, dataOf } from '../api/client';
 import { changed as reload } from '../api/stale';
-import { ConfirmDialog } from '../components/confirm-dialog';
+import { ConfirmDialog } from '../components/dialogs/confirm-dialog';
 import { useMe } from '../session/use-me';
 import type { Operation } from './data';
 import { useOperationsTexts } from './use-operations-texts';

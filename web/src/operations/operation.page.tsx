@@ -4,7 +4,7 @@ import { Link, useParams } from 'react-router';
 import { ChangeSummary } from '../bulk/change-summary';
 import { SelectionSummary } from '../bulk/selection-summary';
 import { BackLink, PageHeader, PageSkeleton, Section } from '../components/page';
-import { ProblemAlert } from '../components/problem-alert';
+import { ProblemAlert } from '../components/forms/problem-alert';
 import { DateText, TimeText } from '../components/time-text';
 import { useShellTexts } from '../texts/use-shell-texts';
 import { useUserNames } from '../users/use-user-names';

@@ -2,7 +2,7 @@ import { SimpleGrid, Skeleton, Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { PageHeader } from '../components/page';
-import { ProblemAlert } from '../components/problem-alert';
+import { ProblemAlert } from '../components/forms/problem-alert';
 import { TimeText } from '../components/time-text';
 import { operationPermissions } from '../operations/permissions';
 import { useMe } from '../session/use-me';

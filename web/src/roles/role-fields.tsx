@@ -1,7 +1,7 @@
 import { Checkbox, Group, MultiSelect, Stack, Text, TextInput } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Section } from '../components/page';
-import type { ProblemForm } from '../components/use-problem-form';
+import type { ProblemForm } from '../components/forms/use-problem-form';
 import type { NewPrefixProps } from '../permissions/new-prefix';
 import { PermissionPicker } from '../permissions/permission-picker';
 import type { Role } from './data';

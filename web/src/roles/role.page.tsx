@@ -4,7 +4,7 @@ import { IconTrash } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
 import { Link, useParams } from 'react-router';
 import { BackLink, NotFoundPage, PageHeader, PageSkeleton, Section } from '../components/page';
-import { ProblemAlert } from '../components/problem-alert';
+import { ProblemAlert } from '../components/forms/problem-alert';
 import { useMe } from '../session/use-me';
 import type { Role } from './data';
 import { DeleteRoleDialog } from './delete-role-dialog';

@@ -1,6 +1,6 @@
 import { Checkbox, Stack } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { TimeInput } from '../components/time-input';
+import { TimeInput } from '../components/forms/time-input';
 import { useRolesTexts } from './use-roles-texts';
 
 interface SecondFactorFieldsProps {

@@ -1,10 +1,10 @@
 import { Button, PasswordInput, Stack, Text } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { api, dataOf, type Schema } from '../api/client';
-import { Dialog } from '../components/dialog';
-import { Form } from '../components/form';
-import { ProblemAlert } from '../components/problem-alert';
-import { useProblemForm } from '../components/use-problem-form';
+import { Dialog } from '../components/dialogs/dialog';
+import { Form } from '../components/forms/form';
+import { ProblemAlert } from '../components/forms/problem-alert';
+import { useProblemForm } from '../components/forms/use-problem-form';
 import { askForPasskey } from '../login/passkeys';
 import { ProofChoice } from '../login/second-factor-form';
 import { useShellTexts } from '../texts/use-shell-texts';

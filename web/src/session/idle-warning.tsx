@@ -1,7 +1,7 @@
 import { Button, Group, Modal, Text } from '@mantine/core';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
-import { ProblemAlert } from '../components/problem-alert';
-import { useProblemForm } from '../components/use-problem-form';
+import { ProblemAlert } from '../components/forms/problem-alert';
+import { useProblemForm } from '../components/forms/use-problem-form';
 import { useShellTexts } from '../texts/use-shell-texts';
 import { isActive, onActivity } from './activity';
 import { interrupt, logOut, renewToken, sessionEndsAt } from './session';

@@ -2,9 +2,9 @@ import { Group, Pill, Skeleton, Stack, Text, VisuallyHidden } from '@mantine/cor
 import { notifications } from '@mantine/notifications';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { ConfirmForm } from '../components/confirm-dialog';
-import { Dialog } from '../components/dialog';
-import { ProblemAlert } from '../components/problem-alert';
+import { ConfirmForm } from '../components/dialogs/confirm-dialog';
+import { Dialog } from '../components/dialogs/dialog';
+import { ProblemAlert } from '../components/forms/problem-alert';
 import { useMe } from '../session/use-me';
 import { endableCountQuery, endSessions, type SessionFilter } from './data';
 import { useSessionsTexts } from './use-sessions-texts';

@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { type ReactNode, useState } from 'react';
-import { ConfirmDialog } from '../components/confirm-dialog';
+import { ConfirmDialog } from '../components/dialogs/confirm-dialog';
 import { useMe } from '../session/use-me';
 import { endSession } from './data';
 import { type Session, useDeviceName } from './session-columns';

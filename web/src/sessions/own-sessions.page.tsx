@@ -3,7 +3,7 @@ import { useDisclosure } from '@mantine/hooks';
 import { notifications } from '@mantine/notifications';
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
-import { ConfirmDialog } from '../components/confirm-dialog';
+import { ConfirmDialog } from '../components/dialogs/confirm-dialog';
 import { DataTable } from '../components/lists/data-table';
 import { useListParams } from '../components/lists/use-list-params';
 import { PageHeader } from '../components/page';

@@ -6,7 +6,7 @@ import { Duties } from '../account/duties/duties';
 import { Boundary, FailedPage } from '../components/boundary';
 import { Brand } from '../components/brand';
 import { PageSkeleton } from '../components/page';
-import { UnsavedChangesDialog } from '../components/unsaved-changes';
+import { UnsavedChangesDialog } from '../components/dialogs/unsaved-changes';
 import { FreshAuthenticationDialog } from '../session/fresh-authentication-dialog';
 import { IdleWarning } from '../session/idle-warning';
 import { LoginAgainDialog } from '../session/login-again-dialog';

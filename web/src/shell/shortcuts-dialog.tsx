@@ -1,6 +1,6 @@
 import { Group, Kbd, Stack, Switch, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { Dialog } from '../components/dialog';
+import { Dialog } from '../components/dialogs/dialog';
 import { useShellTexts } from '../texts/use-shell-texts';
 import { useShortcutsSwitch } from './shortcuts';
 

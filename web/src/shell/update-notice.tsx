@@ -1,7 +1,7 @@
 import { Button, Text } from '@mantine/core';
 import { type ReactNode, useEffect, useState } from 'react';
 import { isReachable } from '../api/reachable';
-import { Dialog } from '../components/dialog';
+import { Dialog } from '../components/dialogs/dialog';
 import { useShellTexts } from '../texts/use-shell-texts';
 
 /** Offers a reload if the code of a page no longer exists after an update of the service. */

@@ -13,12 +13,12 @@ import { PageHeader } from '../components/page';
 import { useMe } from '../session/use-me';
 import { TransferMenu } from '../transfer/transfer-menu';
 import { CarrierFilter } from './carrier-filter';
-import { CreateUserDialog } from './create-user-dialog';
+import { CreateUserDialog } from './actions/create-user-dialog';
 import { type User, usersQuery } from './data';
 import { userFilters, useUserFilterNames } from './use-user-filter';
 import { useUsersTexts } from './use-users-texts';
 import { useUserColumns } from './user-columns';
-import { UserMenu } from './user-menu';
+import { UserMenu } from './actions/user-menu';
 
 type Query = QueryOf<'listUsers'>;
 

@@ -11,8 +11,8 @@ import { pick } from '../components/drafts/draft';
 import { DraftForm } from '../components/drafts/draft-form';
 import { useDraft } from '../components/drafts/use-draft';
 import { BackLink, NotFoundPage, PageHeader, PageSkeleton, Section } from '../components/page';
-import { ProblemAlert } from '../components/problem-alert';
-import { SecretDialog } from '../components/secret-dialog';
+import { ProblemAlert } from '../components/forms/problem-alert';
+import { SecretDialog } from '../components/dialogs/secret-dialog';
 import { useMe } from '../session/use-me';
 import { useValueText } from '../users/use-value-text';
 import {

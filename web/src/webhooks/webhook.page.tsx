@@ -6,7 +6,7 @@ import { uuidPattern } from '../api/ids';
 import { useEventName } from '../audit/use-event-name';
 import { Facts } from '../components/facts';
 import { BackLink, NotFoundPage, PageHeader, PageSkeleton, Section } from '../components/page';
-import { ProblemAlert } from '../components/problem-alert';
+import { ProblemAlert } from '../components/forms/problem-alert';
 import { TimeText } from '../components/time-text';
 import { useUserNames } from '../users/use-user-names';
 import { type Webhook, webhookQuery } from './data';

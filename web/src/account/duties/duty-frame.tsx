@@ -1,7 +1,7 @@
 import { Anchor, Group, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { ProblemAlert } from '../../components/problem-alert';
-import { useProblemForm } from '../../components/use-problem-form';
+import { ProblemAlert } from '../../components/forms/problem-alert';
+import { useProblemForm } from '../../components/forms/use-problem-form';
 import { LoginFrame } from '../../login/login-frame';
 import { logOut } from '../../session/session';
 import { useMe } from '../../session/use-me';

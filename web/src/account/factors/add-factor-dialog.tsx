@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from 'react';
-import { Dialog } from '../../components/dialog';
+import { Dialog } from '../../components/dialogs/dialog';
 import { useFreshAuthentication } from '../../session/fresh-authentication';
 import { useAccountTexts } from '../use-account-texts';
 import { Enrolment } from './enrolment';

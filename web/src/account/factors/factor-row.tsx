@@ -2,7 +2,7 @@ import { ActionIcon, Menu, Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { IconDots } from '@tabler/icons-react';
 import { type ReactNode, useState } from 'react';
-import { ConfirmDialog } from '../../components/confirm-dialog';
+import { ConfirmDialog } from '../../components/dialogs/confirm-dialog';
 import { TimeText } from '../../components/time-text';
 import { SettingRow } from '../setting-row';
 import { useAccountTexts } from '../use-account-texts';

@@ -3,7 +3,7 @@ import { IconAlertTriangle, IconPlus } from '@tabler/icons-react';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { Section } from '../../components/page';
-import { ProblemAlert } from '../../components/problem-alert';
+import { ProblemAlert } from '../../components/forms/problem-alert';
 import { canUsePasskeys } from '../../login/passkeys';
 import { useMe } from '../../session/use-me';
 import { useLanguage } from '../../texts/language';

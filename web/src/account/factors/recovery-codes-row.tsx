@@ -1,7 +1,7 @@
 import { Button, Modal, Text } from '@mantine/core';
 import { IconKey } from '@tabler/icons-react';
 import { type ReactNode, useState } from 'react';
-import { ConfirmDialog } from '../../components/confirm-dialog';
+import { ConfirmDialog } from '../../components/dialogs/confirm-dialog';
 import { SettingRow } from '../setting-row';
 import { useAccountTexts } from '../use-account-texts';
 import { renewRecoveryCodes } from './data';

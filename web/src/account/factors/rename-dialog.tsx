@@ -1,9 +1,9 @@
 import { TextInput } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
-import { Dialog, DialogButtons } from '../../components/dialog';
-import { Form } from '../../components/form';
-import { ProblemAlert } from '../../components/problem-alert';
-import { useProblemForm } from '../../components/use-problem-form';
+import { Dialog, DialogButtons } from '../../components/dialogs/dialog';
+import { Form } from '../../components/forms/form';
+import { ProblemAlert } from '../../components/forms/problem-alert';
+import { useProblemForm } from '../../components/forms/use-problem-form';
 import { useAccountTexts } from '../use-account-texts';
 import { type Factor, renameFactor } from './data';
 

@@ -1,9 +1,9 @@
 import { Button, Text, TextInput } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { isProblem } from '../../api/problems';
-import { Form } from '../../components/form';
-import { ProblemAlert } from '../../components/problem-alert';
-import { useProblemForm } from '../../components/use-problem-form';
+import { Form } from '../../components/forms/form';
+import { ProblemAlert } from '../../components/forms/problem-alert';
+import { useProblemForm } from '../../components/forms/use-problem-form';
 import { useMe } from '../../session/use-me';
 import { useAccountTexts } from '../use-account-texts';
 import { factorNameMax } from './rename-dialog';

@@ -1,9 +1,9 @@
 import { Button } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useShellTexts } from '../../texts/use-shell-texts';
-import { Form } from '../form';
+import { Form } from '../forms/form';
 import { FormActions } from '../page';
-import { ProblemAlert } from '../problem-alert';
+import { ProblemAlert } from '../forms/problem-alert';
 import type { Draft } from './use-draft';
 import { type FieldTexts, VersionDialog } from './version-dialog';
 import { WaitingNotice } from './waiting-notice';

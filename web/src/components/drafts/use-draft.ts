@@ -3,8 +3,8 @@ import { useEffect, useRef, useState } from 'react';
 import { isProblem } from '../../api/problems';
 import { untilAvailable } from '../../api/until-available';
 import { useShellTexts } from '../../texts/use-shell-texts';
-import { useUnsavedChanges } from '../unsaved-changes';
-import { type ProblemForm, useProblemForm } from '../use-problem-form';
+import { useUnsavedChanges } from '../dialogs/unsaved-changes';
+import { type ProblemForm, useProblemForm } from '../forms/use-problem-form';
 import { changedFields, disputedFields, type FieldOf, pick, unsentEdits } from './draft';
 
 /** What a draft changes, and how it is saved. */

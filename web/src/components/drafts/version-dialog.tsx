@@ -1,9 +1,9 @@
 import { Alert, Group, Radio, SimpleGrid, Text } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { useShellTexts } from '../../texts/use-shell-texts';
-import { Dialog, DialogButtons } from '../dialog';
-import { Form } from '../form';
-import { ProblemAlert } from '../problem-alert';
+import { Dialog, DialogButtons } from '../dialogs/dialog';
+import { Form } from '../forms/form';
+import { ProblemAlert } from '../forms/problem-alert';
 import { TimeText } from '../time-text';
 import { changedFields, type FieldOf } from './draft';
 import type { Conflict, Draft } from './use-draft';

@@ -1,7 +1,7 @@
 import { Button, NativeSelect, Select, TextInput } from '@mantine/core';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { useShellTexts } from '../../texts/use-shell-texts';
-import { Form } from '../form';
+import { Form } from '../forms/form';
 import {
   attributePrefix,
   type Condition,

@@ -2,7 +2,7 @@ import { Autocomplete, MultiSelect, NativeSelect, TagsInput, Textarea, TextInput
 import type { ReactNode } from 'react';
 import { own } from '../../own';
 import { useShellTexts } from '../../texts/use-shell-texts';
-import { TimeInput } from '../time-input';
+import { TimeInput } from '../forms/time-input';
 import { type FilterField, type Operator, searchMinLength } from './conditions';
 
 interface ValueInputProps {

@@ -16,7 +16,7 @@ import { useShortcuts } from '../../shell/shortcuts';
 import { useFormats } from '../../texts/formats';
 import { useShellTexts } from '../../texts/use-shell-texts';
 import { EmptyState } from '../page';
-import { ProblemAlert } from '../problem-alert';
+import { ProblemAlert } from '../forms/problem-alert';
 import { useIsPhone } from '../use-is-phone';
 import classes from './data-table.module.css';
 import { type Column, StackedRows } from './stacked-rows';

@@ -3,10 +3,10 @@ import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { FactorIcon } from '../../account/factors/factor-icon';
 import { EmptyState, PageSkeleton } from '../../components/page';
-import { ProblemAlert } from '../../components/problem-alert';
+import { ProblemAlert } from '../../components/forms/problem-alert';
 import { TimeText } from '../../components/time-text';
 import { type User, userFactorsQuery } from '../data';
-import { useUserActions } from '../use-user-actions';
+import { useUserActions } from '../actions/use-user-actions';
 import { useUsersTexts } from '../use-users-texts';
 import classes from '../users.module.css';
 

@@ -1,7 +1,7 @@
 import { Checkbox, Fieldset, JsonInput, SimpleGrid, Stack, TagsInput, TextInput } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { Draft } from '../../components/drafts/use-draft';
-import { TimeInput } from '../../components/time-input';
+import { TimeInput } from '../../components/forms/time-input';
 import { useLanguage } from '../../texts/language';
 import type { User } from '../data';
 import { type FieldDefinition, type PersonField, personFields, userFields } from '../fields';

@@ -8,7 +8,7 @@ import { useAuditTexts } from '../../audit/use-audit-texts';
 import { useEventName } from '../../audit/use-event-name';
 import { AddressLink } from '../../components/address-link';
 import { EmptyState, PageSkeleton } from '../../components/page';
-import { ProblemAlert } from '../../components/problem-alert';
+import { ProblemAlert } from '../../components/forms/problem-alert';
 import { TimeText } from '../../components/time-text';
 import type { User } from '../data';
 import { useUserNames } from '../use-user-names';

@@ -2,7 +2,7 @@ import { Box, Checkbox, Stack, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { DraftForm } from '../../components/drafts/draft-form';
 import { EmptyState, PageSkeleton } from '../../components/page';
-import { ProblemAlert } from '../../components/problem-alert';
+import { ProblemAlert } from '../../components/forms/problem-alert';
 import { useRoles } from '../../roles/use-roles';
 import { useMe } from '../../session/use-me';
 import type { User } from '../data';

@@ -7,7 +7,7 @@ import { type SessionFilter, sessionsQuery } from '../../sessions/data';
 import { useEndSession } from '../../sessions/end-session-button';
 import { useSessionColumns } from '../../sessions/session-columns';
 import type { User } from '../data';
-import { useUserActions } from '../use-user-actions';
+import { useUserActions } from '../actions/use-user-actions';
 import { useUsersTexts } from '../use-users-texts';
 import classes from '../users.module.css';
 

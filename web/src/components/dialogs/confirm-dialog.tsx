@@ -1,10 +1,10 @@
 import { TextInput } from '@mantine/core';
 import { type ReactNode, useEffect, useState } from 'react';
-import { useShellTexts } from '../texts/use-shell-texts';
+import { useShellTexts } from '../../texts/use-shell-texts';
 import { Dialog, DialogButtons } from './dialog';
-import { Form } from './form';
-import { ProblemAlert } from './problem-alert';
-import { useProblemForm } from './use-problem-form';
+import { Form } from '../forms/form';
+import { ProblemAlert } from '../forms/problem-alert';
+import { useProblemForm } from '../forms/use-problem-form';
 
 interface ConfirmDialogProps {
   opened: boolean;

@@ -1,7 +1,7 @@
 import { Button, Group, Stack, Text } from '@mantine/core';
 import { type ReactNode, useEffect } from 'react';
 import { useBlocker } from 'react-router';
-import { useShellTexts } from '../texts/use-shell-texts';
+import { useShellTexts } from '../../texts/use-shell-texts';
 import { Dialog } from './dialog';
 
 /** Forms of the page that have unsaved changes. */

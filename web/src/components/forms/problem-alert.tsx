@@ -1,11 +1,11 @@
 import { Alert, Button, Group, List, Text } from '@mantine/core';
 import { IconAlertCircle } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
-import { ApiProblem, type FieldError } from '../api/problems';
-import { useLanguage } from '../texts/language';
-import { useErrorTexts } from '../texts/use-error-texts';
-import { useShellTexts } from '../texts/use-shell-texts';
-import { durationText } from './time-text';
+import { ApiProblem, type FieldError } from '../../api/problems';
+import { useLanguage } from '../../texts/language';
+import { useErrorTexts } from '../../texts/use-error-texts';
+import { useShellTexts } from '../../texts/use-shell-texts';
+import { durationText } from '../time-text';
 
 /**
  * Shows a problem: what happened, what to do next, each invalid field or parameter, and the request

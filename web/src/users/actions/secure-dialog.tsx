@@ -1,14 +1,14 @@
 import { Checkbox, Radio, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
-import { apiKeysQuery } from '../api-keys/data';
-import type { Schema } from '../api/client';
-import { ConfirmDialog } from '../components/confirm-dialog';
-import { PageSkeleton } from '../components/page';
-import { TimeText } from '../components/time-text';
-import { useMe } from '../session/use-me';
-import { type User, userFactorsQuery } from './data';
-import { useUsersTexts } from './use-users-texts';
+import { apiKeysQuery } from '../../api-keys/data';
+import type { Schema } from '../../api/client';
+import { ConfirmDialog } from '../../components/dialogs/confirm-dialog';
+import { PageSkeleton } from '../../components/page';
+import { TimeText } from '../../components/time-text';
+import { useMe } from '../../session/use-me';
+import { type User, userFactorsQuery } from '../data';
+import { useUsersTexts } from '../use-users-texts';
 
 /** What happens to the second factors and API keys of the user. */
 export type Decisions = Schema<'SecureUserRequest'>;

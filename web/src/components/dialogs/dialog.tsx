@@ -1,6 +1,6 @@
 import { Button, Group, Modal, type ModalProps } from '@mantine/core';
 import { createContext, type ReactNode, useContext, useState } from 'react';
-import { useShellTexts } from '../texts/use-shell-texts';
+import { useShellTexts } from '../../texts/use-shell-texts';
 
 const SendingContext = createContext<(isSending: boolean) => void>(() => undefined);
 

@@ -14,10 +14,10 @@ import {
   IconUserOff,
 } from '@tabler/icons-react';
 import { type ReactNode, useRef, useState } from 'react';
-import type { User } from './data';
+import type { User } from '../data';
 import { destructiveActions, isOffered, type UserAction, useAllowedActions, useUserActions } from './use-user-actions';
-import { useUsersTexts } from './use-users-texts';
-import classes from './users.module.css';
+import { useUsersTexts } from '../use-users-texts';
+import classes from '../users.module.css';
 
 const icons: Record<UserAction, typeof IconMail> = {
   invite: IconMailForward,

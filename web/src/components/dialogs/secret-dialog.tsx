@@ -1,7 +1,7 @@
 import { Alert, Button, Code, Group, Modal, Stack, Text, Textarea } from '@mantine/core';
 import { IconAlertTriangle } from '@tabler/icons-react';
 import type { ReactNode } from 'react';
-import { CopyButton } from './copy-button';
+import { CopyButton } from '../copy-button';
 import classes from './secret-dialog.module.css';
 
 interface SecretDialogProps {

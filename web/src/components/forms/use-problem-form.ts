@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from 'react';
-import { ApiProblem, type FieldError } from '../api/problems';
-import { own } from '../own';
-import { useErrorTexts } from '../texts/use-error-texts';
-import { useDialogSending } from './dialog';
+import { ApiProblem, type FieldError } from '../../api/problems';
+import { own } from '../../own';
+import { useErrorTexts } from '../../texts/use-error-texts';
+import { useDialogSending } from '../dialogs/dialog';
 
 /** The state of a form that the API validates. */
 export interface ProblemForm {

@@ -1,9 +1,9 @@
 import { Skeleton } from '@mantine/core';
 import { type ReactNode, Suspense } from 'react';
-import { lazyPart } from '../components/boundary';
-import { Dialog } from '../components/dialog';
-import { useIsPhone } from '../components/use-is-phone';
-import { useUsersTexts } from './use-users-texts';
+import { lazyPart } from '../../components/boundary';
+import { Dialog } from '../../components/dialogs/dialog';
+import { useIsPhone } from '../../components/use-is-phone';
+import { useUsersTexts } from '../use-users-texts';
 
 const CreateUserForm = lazyPart(async () => (await import('./create-user-form')).CreateUserForm);
 

@@ -1,5 +1,5 @@
 import { useRef } from 'react';
-import { ApiProblem } from '../api/problems';
+import { ApiProblem } from '../../api/problems';
 
 /** Sends a form in such a way that a repeated attempt has no second effect. */
 export interface Idempotency {

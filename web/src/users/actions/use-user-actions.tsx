@@ -1,15 +1,15 @@
 import { notifications } from '@mantine/notifications';
 import { type ReactNode, useState } from 'react';
 import { useNavigate } from 'react-router';
-import { api } from '../api/client';
-import { isProblem } from '../api/problems';
-import { changed } from '../api/stale';
-import { ConfirmDialog } from '../components/confirm-dialog';
-import { useMe } from '../session/use-me';
-import { useErrorTexts } from '../texts/use-error-texts';
-import { isLocked, type User } from './data';
+import { api } from '../../api/client';
+import { isProblem } from '../../api/problems';
+import { changed } from '../../api/stale';
+import { ConfirmDialog } from '../../components/dialogs/confirm-dialog';
+import { useMe } from '../../session/use-me';
+import { useErrorTexts } from '../../texts/use-error-texts';
+import { isLocked, type User } from '../data';
 import { type Decisions, SecureDialog } from './secure-dialog';
-import { useUsersTexts } from './use-users-texts';
+import { useUsersTexts } from '../use-users-texts';
 
 /** What an administrator can do to one user. */
 export type UserAction =

@@ -2,17 +2,17 @@ import { Autocomplete, Group, MultiSelect, PasswordInput, Radio, SimpleGrid, Sta
 import { notifications } from '@mantine/notifications';
 import { type ReactNode, useState } from 'react';
 import { useNavigate } from 'react-router';
-import { api, dataOf, type Schema } from '../api/client';
-import { changed } from '../api/stale';
-import { DialogButtons } from '../components/dialog';
-import { Form } from '../components/form';
-import { ProblemAlert } from '../components/problem-alert';
-import { useIdempotencyKey } from '../components/use-idempotency-key';
-import { type ProblemForm, useProblemForm } from '../components/use-problem-form';
-import { useRoles } from '../roles/use-roles';
-import { useMe } from '../session/use-me';
-import { useCarriers, useIsNewCarrier } from './carriers';
-import { useUsersTexts } from './use-users-texts';
+import { api, dataOf, type Schema } from '../../api/client';
+import { changed } from '../../api/stale';
+import { DialogButtons } from '../../components/dialogs/dialog';
+import { Form } from '../../components/forms/form';
+import { ProblemAlert } from '../../components/forms/problem-alert';
+import { useIdempotencyKey } from '../../components/forms/use-idempotency-key';
+import { type ProblemForm, useProblemForm } from '../../components/forms/use-problem-form';
+import { useRoles } from '../../roles/use-roles';
+import { useMe } from '../../session/use-me';
+import { useCarriers, useIsNewCarrier } from '../carriers';
+import { useUsersTexts } from '../use-users-texts';
 
 interface NewUser {
   user_type: Schema<'UserType'>;
