@@ -74,7 +74,6 @@ export class EventsService {
     return this.events.findLastTime();
   }
 
-  /** Returns the months of the audit log. */
   listMonths(): Promise<EventMonth[]> {
     return this.events.listMonths();
   }

@@ -38,13 +38,8 @@ export class UsersRepository {
 
   /** Returns a user within a scope, or null. Deleted users are not found. */
   async find(user_id: string, scope: Scope): Promise<Answered<UserRecord> | null> {
-    const [row] = await this.database.answers.runPrepared<Answered<UserRecord>>(sql`
-      select ${userColumns}
-      from users
-      ${userJoins}
-      where users.user_id = ${user_id}::uuid
-        and users.deleted_at is null
-        and ${visibleUsers(scope)}`);
+    const condition = sql`users.user_id = ${user_id}::uuid and users.deleted_at is null`;
+    const [row] = await this.database.answers.runPrepared<Answered<UserRecord>>(selectSql(condition, scope));
     return row ?? null;
   }
 
@@ -68,12 +63,7 @@ export class UsersRepository {
   }
 
   private async findWhere(condition: SqlFragment, scope: Scope): Promise<UserRecord | null> {
-    const [row] = await this.database.runPrepared<UserRecord>(sql`
-      select ${userColumns}
-      from users
-      ${userJoins}
-      where ${condition}
-        and ${visibleUsers(scope)}`);
+    const [row] = await this.database.runPrepared<UserRecord>(selectSql(condition, scope));
     return row ?? null;
   }
 
@@ -91,12 +81,8 @@ export class UsersRepository {
   }
 
   listByIds(user_ids: string[], scope: Scope): Promise<UserRecord[]> {
-    return this.database.run(sql`
-      select ${userColumns}
-      from users
-      ${userJoins}
-      where users.user_id = any(${user_ids}::uuid[])
-        and ${visibleUsers(scope)}
+    const found = selectSql(sql`users.user_id = any(${user_ids}::uuid[])`, scope);
+    return this.database.run(sql`${found}
       order by users.user_id`);
   }
 
@@ -278,4 +264,13 @@ export class UsersRepository {
   async purge(user_ids: string[]): Promise<void> {
     await this.database.run(sql`delete from users where user_id = any(${user_ids}::uuid[])`);
   }
+}
+
+function selectSql(condition: SqlFragment, scope: Scope): SqlFragment {
+  return sql`
+      select ${userColumns}
+      from users
+      ${userJoins}
+      where ${condition}
+        and ${visibleUsers(scope)}`;
 }

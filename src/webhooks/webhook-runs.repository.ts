@@ -4,6 +4,7 @@ import { isChange } from '../audit/changes/changes.sql';
 import { rawSql, sql, type SqlFragment } from '../http/lists/sql';
 import { Database } from '../platform/database/database';
 import type { WebhookDeliveryEntity } from './webhook-delivery.entity';
+import { secondsBehind } from './webhook-list.sql';
 import type { WebhookEntity, WebhookState } from './webhook.entity';
 
 /** A webhook whose requests this process sends. */
@@ -222,21 +223,13 @@ export class WebhookRunsRepository {
     if (rows.length === 0 && place !== undefined) await this.release(webhook);
   }
 
-  /** Counts the webhooks of each state. */
   count(): Promise<WebhookCount[]> {
     return this.database.run<WebhookCount>(sql`
       select
         state,
         count(*)::integer as count,
-        coalesce(max(extract(epoch from now() - oldest.occurred_at)), 0)::float8 as behind_seconds
+        coalesce(max(${secondsBehind}), 0)::float8 as behind_seconds
       from webhooks
-      left join lateral (
-        select events.occurred_at
-        from events
-        where ${isChange} and (events.tx, events.event_id) > (webhooks.place_tx::xid8, webhooks.place_id)
-        order by events.tx, events.event_id
-        limit 1
-      ) oldest on true
       group by state`);
   }
 

@@ -59,15 +59,6 @@ export class MailsRepository {
       group by 1`);
   }
 
-  /** Counts the mails to all users that fail, see `MailResponse.failing`. */
-  async countFailing(): Promise<number> {
-    const [row] = await this.database.run<{ count: number }>(sql`
-      select count(*)::integer as count
-      from ${mailListSql.from}
-      where mails.failing`);
-    return row?.count ?? 0;
-  }
-
   /** Lists the links of invited users, and the active users with a voided password. */
   listLinks(user_ids: string[]): Promise<{ user_id: string; email: string; state: LinkState }[]> {
     return this.database.run(sql`

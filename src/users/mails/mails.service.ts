@@ -75,11 +75,6 @@ export class MailsService {
       .map(({ mail }) => mail);
   }
 
-  /** Counts the mails to all users that failed at least twice or got a 5xx response. */
-  countFailing(): Promise<number> {
-    return this.mails.countFailing();
-  }
-
   /**
    * Sends a waiting or failed mail now. If the limit of its address delayed the mail, the job
    * checks the limit again and may delay the mail again (E13).

@@ -170,7 +170,6 @@ export class OperationBatchesRepository {
     return added.length > 0;
   }
 
-  /** Removes a batch that is done. */
   async remove({ operation_id, number }: OperationBatchEntity): Promise<void> {
     await this.database.repository(OperationBatchEntity).delete({ operation_id, number });
   }
@@ -195,7 +194,6 @@ export class OperationBatchesRepository {
     return true;
   }
 
-  /** Counts the operations that have not ended. */
   async countUnfinished(): Promise<UnfinishedCount[]> {
     return this.database.run<UnfinishedCount>(sql`
       select
