@@ -61,15 +61,48 @@ from operations
 where operation_id = $1::uuid
 for update;
 
+-- complete(operation_id, outcome)
+update operations
+set
+  status = 'done',
+  total = $1::integer,
+  processed = $2::integer,
+  changed = $3::integer,
+  unchanged = $4::integer,
+  skipped_count = $5::integer,
+  skipped_reasons = $6::jsonb,
+  skipped = $7::jsonb,
+  counts = $8::jsonb,
+  started_at = now(),
+  progressed_at = case when $9::integer = 0 then now() else clock_timestamp() end,
+  finished_at = clock_timestamp(),
+  undo_until = case
+    when $10::integer > 0 and kind <> 'undo'
+    and coalesce(
+      request -> 'change' not in (
+        '{"reset_second_factors": true}', '{"secure": true}', '{"invite": true}'
+      ),
+      true
+    )
+    then now() + make_interval(days => $11::integer)
+  end
+where operation_id = $12::uuid
+returning
+  operations.operation_id, operations.kind, operations.permission, operations.status, operations.actor_type,
+  operations.actor_id, operations.session_id, host(operations.ip) as ip, operations.request_id,
+  operations.request, operations.total, operations.processed, operations.changed, operations.unchanged,
+  operations.skipped_count, operations.skipped_reasons, operations.skipped, operations.counts,
+  operations.error_code, operations.undo_of, operations.undone_by, operations.created_at, operations.started_at,
+  operations.progressed_at, operations.finished_at, operations.undo_until;
+
 -- addOutcome(operation_id, outcome)
 update operations
 set
   status = 'running',
-  total = greatest(total, processed + $1::integer),
-  processed = processed + $2::integer,
-  changed = changed + $3::integer,
-  unchanged = unchanged + $4::integer,
-  skipped_count = skipped_count + $5::integer,
+  processed = processed + $1::integer,
+  changed = changed + $2::integer,
+  unchanged = unchanged + $3::integer,
+  skipped_count = skipped_count + $4::integer,
   skipped_reasons = (
     select jsonb_object_agg(key, total)
     from (
@@ -77,26 +110,41 @@ set
       from (
         select * from jsonb_each_text(skipped_reasons)
         union all
-        select * from jsonb_each_text($6::jsonb)
+        select * from jsonb_each_text($5::jsonb)
       ) counted
       group by key
     ) sums
   ),
   counts = counts,
   skipped = case
-    when $7::integer = 0 or jsonb_array_length(skipped) >= $8::integer then skipped
+    when $6::integer = 0 or jsonb_array_length(skipped) >= $7::integer then skipped
     else (
       select coalesce(jsonb_agg(value order by place), '[]')
-      from jsonb_array_elements(skipped || $9::jsonb) with ordinality
+      from jsonb_array_elements(skipped || $8::jsonb) with ordinality
         as items (value, place)
-      where place <= $10::integer
+      where place <= $9::integer
     )
   end,
   started_at = coalesce(started_at, now()),
   progressed_at = clock_timestamp()
-where operation_id = $11::uuid;
+where operation_id = $10::uuid;
 
 -- finish(operation_id, 'done', null)
+update operations
+set
+  status = $1,
+  error_code = $2,
+  started_at = coalesce(started_at, now()),
+  finished_at = clock_timestamp(),
+  undo_until = case
+    when changed > 0 and kind <> 'undo'
+    and coalesce(
+      <as in complete>
+    )
+    then now() + make_interval(days => $3::integer)
+  end
+where operation_id = $4::uuid
+  and finished_at is null;
 DELETE FROM "operation_batches" WHERE "operation_id" = $1;
 
 -- remove(operation_id)

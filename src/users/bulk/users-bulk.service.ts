@@ -172,7 +172,7 @@ export class UsersBulkService {
     await this.operations.assertNoOverlap(operation_id, user_ids);
     await this.operations.recordAccepted(actor, { operation_id, kind, request, matched: user_ids.length });
     const { changed_ids, ...outcome } = await this.bulkChanges.apply(actor, checked, user_ids, operation_id);
-    const operation = await this.operations.complete(actor, operation_id, outcome);
+    const operation = await this.operations.complete(operation_id, outcome);
     // An operation that was accepted in the meantime may have processed some of these users before
     // this operation, and may process others after it. From here on, the other operation waits for
     // the locks of this transaction.

@@ -34,6 +34,23 @@ export interface OperationTimes {
   ended_at: Date;
 }
 
+/**
+ * Renders until when an operation that ends now can be undone; null if it cannot. An operation that
+ * only resets second factors, secures accounts or mails invitations cannot be undone.
+ */
+function undoUntil(changed: SqlFragment): SqlFragment {
+  return sql`case
+          when ${changed} > 0 and kind <> 'undo'
+            and coalesce(
+              request -> 'change' not in (
+                '{"reset_second_factors": true}', '{"secure": true}', '{"invite": true}'
+              ),
+              true
+            )
+          then now() + make_interval(days => ${undoDays}::integer)
+        end`;
+}
+
 /** SQL of the operations. */
 @Injectable()
 export class OperationsRepository {
@@ -100,17 +117,37 @@ export class OperationsRepository {
         and status in ('receiving', 'waiting')`);
   }
 
-  /**
-   * Adds the result of a batch to an operation, which keeps the first skipped users or rows. An
-   * operation without batches has no `total` before.
-   */
+  /** Ends an operation that the current transaction has carried out, with its result. */
+  async complete(operation_id: string, outcome: BatchOutcome): Promise<OperationRecord> {
+    const { processed, changed, unchanged, skipped_count, skipped_reasons, skipped, counts = {} } = outcome;
+    const [row] = await this.database.run<OperationRecord>(sql`
+      update operations
+      set
+        status = 'done',
+        total = ${processed}::integer,
+        processed = ${processed}::integer,
+        changed = ${changed}::integer,
+        unchanged = ${unchanged}::integer,
+        skipped_count = ${skipped_count}::integer,
+        skipped_reasons = ${JSON.stringify(skipped_reasons)}::jsonb,
+        skipped = ${JSON.stringify(skipped)}::jsonb,
+        counts = ${JSON.stringify(counts)}::jsonb,
+        started_at = now(),
+        progressed_at = case when ${processed}::integer = 0 then now() else clock_timestamp() end,
+        finished_at = clock_timestamp(),
+        undo_until = ${undoUntil(sql`${changed}::integer`)}
+      where operation_id = ${operation_id}::uuid
+      returning ${operationColumns}`);
+    return row as OperationRecord;
+  }
+
+  /** Adds the result of a batch to an operation, which keeps the first skipped users or rows. */
   async addOutcome(operation_id: string, outcome: BatchOutcome): Promise<void> {
     const { processed, changed, unchanged, skipped_count, skipped_reasons, skipped, counts = {} } = outcome;
     await this.database.run(sql`
       update operations
       set
         status = 'running',
-        total = greatest(total, processed + ${processed}::integer),
         processed = processed + ${processed}::integer,
         changed = changed + ${changed}::integer,
         unchanged = unchanged + ${unchanged}::integer,
@@ -131,10 +168,7 @@ export class OperationsRepository {
       where operation_id = ${operation_id}::uuid`);
   }
 
-  /**
-   * Ends an operation between two batches, and removes the remaining batches. An operation that
-   * only resets second factors, secures accounts or mails invitations cannot be undone.
-   */
+  /** Ends an operation between two batches, and removes the remaining batches. */
   async finish(operation_id: string, status: 'done' | 'canceled' | 'failed', error_code: string | null): Promise<void> {
     await this.database.run(sql`
       update operations
@@ -143,16 +177,7 @@ export class OperationsRepository {
         error_code = ${error_code},
         started_at = coalesce(started_at, now()),
         finished_at = clock_timestamp(),
-        undo_until = case
-          when changed > 0 and kind <> 'undo'
-            and coalesce(
-              request -> 'change' not in (
-                '{"reset_second_factors": true}', '{"secure": true}', '{"invite": true}'
-              ),
-              true
-            )
-          then now() + make_interval(days => ${undoDays}::integer)
-        end
+        undo_until = ${undoUntil(rawSql('changed'))}
       where operation_id = ${operation_id}::uuid
         and finished_at is null`);
     await this.reopenUndone(operation_id);
@@ -163,7 +188,7 @@ export class OperationsRepository {
    * Allows another undo of the same operation if this undo skipped users, changed no user, was
    * canceled or failed.
    */
-  private async reopenUndone(undo_id: string): Promise<void> {
+  async reopenUndone(undo_id: string): Promise<void> {
     await this.database.run(sql`
       update operations
       set undone_by = null

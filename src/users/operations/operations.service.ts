@@ -142,10 +142,10 @@ export class OperationsService {
   }
 
   /** Ends an operation that the current transaction has carried out. */
-  async complete(actor: Actor, operation_id: string, outcome: BatchOutcome): Promise<OperationResponse> {
-    await this.operations.addOutcome(operation_id, outcome);
-    await this.operations.finish(operation_id, 'done', null);
-    return this.get(actor, operation_id);
+  async complete(operation_id: string, outcome: BatchOutcome): Promise<OperationResponse> {
+    const operation = await this.operations.complete(operation_id, outcome);
+    if (operation.kind === 'undo') await this.operations.reopenUndone(operation_id);
+    return toOperationResponse(operation);
   }
 
   /** Returns one operation. @throws access.denied, operation.not_found */
