@@ -62,9 +62,8 @@ export class UsersRepository {
     return this.findWhere(sql`users.user_id = ${user_id}::uuid and ${permitsAll}`, scope);
   }
 
-  private async findWhere(condition: SqlFragment, scope: Scope): Promise<UserRecord | null> {
-    const [row] = await this.database.runPrepared<UserRecord>(selectSql(condition, scope));
-    return row ?? null;
+  private findWhere(condition: SqlFragment, scope: Scope): Promise<UserRecord | null> {
+    return this.database.findPrepared<UserRecord>(selectSql(condition, scope));
   }
 
   /**
@@ -228,9 +227,8 @@ export class UsersRepository {
           and version = ${version}::integer and deleted_at is not null`);
   }
 
-  private async update(update: SqlFragment): Promise<UserRecord | null> {
-    const [row] = await this.database.run<UserRecord>(returningUsers(update));
-    return row ?? null;
+  private update(update: SqlFragment): Promise<UserRecord | null> {
+    return this.database.find<UserRecord>(returningUsers(update));
   }
 
   /**

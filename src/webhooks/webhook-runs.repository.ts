@@ -110,7 +110,7 @@ export class WebhookRunsRepository {
    * expired: then the attempt is not recorded.
    * @param retry_seconds null = success
    */
-  async recordChange(
+  recordChange(
     webhook: ClaimedWebhook,
     place: Place,
     attempt: Attempt,
@@ -132,7 +132,7 @@ export class WebhookRunsRepository {
         state = case when state = 'disabled' then state else 'failing' end,
         next_attempt_at = now() + ${retry_seconds}::float8 * interval '1 second',
         claimed_until = null,`;
-    const [row] = await this.database.runPrepared<ClaimedWebhook>(sql`
+    return this.database.findPrepared<ClaimedWebhook>(sql`
       with moved as (
         update webhooks
         set
@@ -161,12 +161,11 @@ export class WebhookRunsRepository {
       )
       select *
       from moved`);
-    return row ?? null;
   }
 
   /** Records the attempt of a test or retry, and renews the claim. Returns the webhook, or null. */
-  async recordRequested({ webhook_id, claimed_by }: ClaimedWebhook, attempt: Attempt): Promise<ClaimedWebhook | null> {
-    const [row] = await this.database.run<ClaimedWebhook>(sql`
+  recordRequested({ webhook_id, claimed_by }: ClaimedWebhook, attempt: Attempt): Promise<ClaimedWebhook | null> {
+    return this.database.find<ClaimedWebhook>(sql`
       with delivery as (
         update webhook_deliveries
         set
@@ -186,17 +185,15 @@ export class WebhookRunsRepository {
         last_error = ${attempt.error}::text
       where webhook_id = ${webhook_id}::uuid and claimed_by = ${claimed_by}::uuid
       returning ${claimed}`);
-    return row ?? null;
   }
 
   /** Renews the claim. Returns the webhook, or null if it was deleted, or the claim has expired. */
-  async renew({ webhook_id, claimed_by }: ClaimedWebhook): Promise<ClaimedWebhook | null> {
-    const [row] = await this.database.run<ClaimedWebhook>(sql`
+  renew({ webhook_id, claimed_by }: ClaimedWebhook): Promise<ClaimedWebhook | null> {
+    return this.database.find<ClaimedWebhook>(sql`
       update webhooks
       set claimed_until = ${claim}
       where webhook_id = ${webhook_id}::uuid and claimed_by = ${claimed_by}::uuid
       returning ${claimed}`);
-    return row ?? null;
   }
 
   /**

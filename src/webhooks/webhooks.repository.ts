@@ -148,12 +148,11 @@ export class WebhooksRepository {
   }
 
   /** Returns the place of the last delivered change. */
-  async findPlace(webhook_id: string): Promise<Place | null> {
-    const [row] = await this.database.run<Place>(sql`
+  findPlace(webhook_id: string): Promise<Place | null> {
+    return this.database.find<Place>(sql`
       select place_tx as tx, place_id as event_id, place_at as at
       from webhooks
       where webhook_id = ${webhook_id}::uuid`);
-    return row ?? null;
   }
 
   /** Returns the change of the last attempt, tests and retries excluded. */
@@ -196,12 +195,11 @@ export class WebhooksRepository {
     return readPage<Answered<WebhookDeliveryEntity>>(this.database.answers, source, query);
   }
 
-  async findDelivery(webhook_id: string, delivery_id: string): Promise<RequestedDelivery | null> {
-    const [row] = await this.database.run<RequestedDelivery>(sql`
+  findDelivery(webhook_id: string, delivery_id: string): Promise<RequestedDelivery | null> {
+    return this.database.find<RequestedDelivery>(sql`
       select change_id, type, attempt
       from webhook_deliveries
       where delivery_id = ${delivery_id}::uuid and webhook_id = ${webhook_id}::uuid`);
-    return row ?? null;
   }
 
   /** Requests a test or a retry. Returns false if too many are waiting. */

@@ -27,12 +27,11 @@ export class MailsRepository {
   constructor(private readonly database: Database) {}
 
   /** Returns a mail to a user within the scope, or null. */
-  async find(mail_id: string, scope: Scope): Promise<MailResponse | null> {
-    const [row] = await this.database.run<MailResponse>(sql`
+  find(mail_id: string, scope: Scope): Promise<MailResponse | null> {
+    return this.database.find<MailResponse>(sql`
       select ${columns}
       from ${mailListSql.from}
       where mails.mail_id = ${mail_id}::uuid and ${visibleMails(scope)}`);
-    return row ?? null;
   }
 
   /** Returns one page of the mails to users within a scope that match a query. */

@@ -62,8 +62,8 @@ export class OperationBatchesRepository {
   }
 
   /** Returns the actor, user and carrier of a batch; null if the operation does not exist. */
-  async findOwner(operation_id: string): Promise<WorkOwner | null> {
-    const [row] = await this.database.runPrepared<WorkOwner>(sql`
+  findOwner(operation_id: string): Promise<WorkOwner | null> {
+    return this.database.findPrepared<WorkOwner>(sql`
       select
         case actor_type when 'user' then '' else actor_type || ':' end || actor_id as actor,
         coalesce(keys.created_by, actor_id) as user,
@@ -71,7 +71,6 @@ export class OperationBatchesRepository {
       from operations
       ${joinOwner}
       where operation_id = ${operation_id}::uuid`);
-    return row ?? null;
   }
 
   /**
