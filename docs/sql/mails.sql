@@ -100,13 +100,6 @@ from (
 ) jobs
 group by 1;
 
--- countFailing()
-select count(*)::integer as count
-from (
-  <as in find>
-) mails
-where mails.failing;
-
 -- listLinks([ user_id ])
 select
   users.user_id, users.email,

@@ -75,18 +75,15 @@ from
     select json_build_object(
       'disabled', count(*) filter (where disabled_reason <> 'requested'),
       'failing', count(*) filter (where state = 'failing'),
-      'behind_seconds', coalesce(floor(max(extract(epoch from now() - oldest.occurred_at))), 0)
+      'behind_seconds', coalesce(floor(max((
+        select extract(epoch from now() - events.occurred_at)
+        from events
+        where events.target_type in ('user', 'session', 'role', 'key') and (events.tx, events.event_id) > (webhooks.place_tx::xid8, webhooks.place_id)
+        order by events.tx, events.event_id
+        limit 1
+      )) filter (where state <> 'disabled')), 0)
     ) as figures
     from webhooks
-    left join lateral (
-      select events.occurred_at
-      from events
-      where webhooks.state <> 'disabled'
-        and events.target_type in ('user', 'session', 'role', 'key')
-        and (events.tx, events.event_id) > (webhooks.place_tx::xid8, webhooks.place_id)
-      order by events.tx, events.event_id
-      limit 1
-    ) oldest on true
   ) webhooks,
   (
     select json_build_object(

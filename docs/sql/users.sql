@@ -23,8 +23,7 @@ select
 from users
 join user_logins on user_logins.user_id = users.user_id
 join user_seen on user_seen.user_id = users.user_id
-where users.user_id = $1::uuid
-  and users.deleted_at is null
+where users.user_id = $1::uuid and users.deleted_at is null
   and (
     (users.user_type = 'carrier' and users.carrier_id = any($2::text[]))
     or users.user_id = $3::uuid

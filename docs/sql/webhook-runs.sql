@@ -166,13 +166,12 @@ returning webhook_id;
 select
   state,
   count(*)::integer as count,
-  coalesce(max(extract(epoch from now() - oldest.occurred_at)), 0)::float8 as behind_seconds
+  coalesce(max((
+    select extract(epoch from now() - events.occurred_at)
+    from events
+    where events.target_type in ('user', 'session', 'role', 'key') and (events.tx, events.event_id) > (webhooks.place_tx::xid8, webhooks.place_id)
+    order by events.tx, events.event_id
+    limit 1
+  )), 0)::float8 as behind_seconds
 from webhooks
-left join lateral (
-  select events.occurred_at
-  from events
-  where events.target_type in ('user', 'session', 'role', 'key') and (events.tx, events.event_id) > (webhooks.place_tx::xid8, webhooks.place_id)
-  order by events.tx, events.event_id
-  limit 1
-) oldest on true
 group by state;

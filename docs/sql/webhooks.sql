@@ -6,13 +6,13 @@ select
   case when webhooks.old_secret_until > now() then webhooks.old_secret_until end as old_secret_until,
   webhooks.failures, webhooks.failing_since, webhooks.next_attempt_at, webhooks.last_attempt_at,
   webhooks.last_status, webhooks.last_error,
-  coalesce((
-    select ceil(greatest(0, extract(epoch from now() - events.occurred_at)))
+  coalesce(ceil(greatest(0, (
+    select extract(epoch from now() - events.occurred_at)
     from events
     where events.target_type in ('user', 'session', 'role', 'key') and (events.tx, events.event_id) > (webhooks.place_tx::xid8, webhooks.place_id)
     order by events.tx, events.event_id
     limit 1
-  ), 0)::integer as behind_seconds
+  ))), 0)::integer as behind_seconds
 from webhooks
 where webhooks.webhook_id = $1::uuid and (
   (webhooks.user_type = 'carrier' and webhooks.carrier_id = any($2::text[]))

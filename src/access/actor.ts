@@ -77,8 +77,10 @@ export interface Actor extends Caller {
 /** The session of an actor. */
 type ActorSession = Pick<Actor, 'session_id' | 'audience' | 'is_limited' | 'auth_time' | 'fresh_until'>;
 
-/** API keys and the service itself never log in. */
+/** API keys and the service itself have no roles, and never log in. */
 const withoutLogin = {
+  roles: [],
+  may_grant: [],
   must_change_password: false,
   must_enroll_second_factor: false,
   session_id: null,
@@ -142,20 +144,8 @@ export function keyActorOf(
   origin: Caller,
 ): Actor {
   const { ip, user_agent, request_id } = origin;
-  const rights = { roles: [], permissions, may_grant: [] };
-  return {
-    actor_type: 'key',
-    user_id: key_id,
-    created_by,
-    user_type,
-    carrier_id,
-    carrier_scope,
-    ...rights,
-    ...withoutLogin,
-    ip,
-    user_agent,
-    request_id,
-  };
+  const identity = { user_id: key_id, created_by, user_type, carrier_id, carrier_scope };
+  return { actor_type: 'key', ...identity, permissions, ...withoutLogin, ip, user_agent, request_id };
 }
 
 /**
@@ -190,9 +180,7 @@ export const systemActor: Actor = {
   user_type: 'system',
   carrier_id: null,
   carrier_scope: null,
-  roles: [],
   permissions: ['*'],
-  may_grant: [],
   ...withoutLogin,
   ip: null,
   user_agent: null,

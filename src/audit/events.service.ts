@@ -6,13 +6,11 @@ import type { Answered } from '../platform/times';
 import { RateLimitsService, selfChangeLimit, selfChangeOf } from '../access/rate-limits/rate-limits.service';
 import { type EventResponse, toEventResponse } from './audit.dto';
 import { eventBase } from './event-base';
-import type { ChangesOf, EventType, TargetType } from './event-catalogue';
+import type { ChangesOf, EventType } from './event-catalogue';
 import { type EventMonth, EventsRepository } from './events.repository';
 
-/** The target of an event. */
+/** The target of an event. The event type implies its kind. */
 export interface EventTarget {
-  /** kind of target; the event type implies it */
-  type?: TargetType;
   id?: string | null;
   /** operation that the event is part of */
   operation_id?: string | null;
@@ -76,7 +74,6 @@ export class EventsService {
     return this.events.findLastTime();
   }
 
-  /** Returns the months of the audit log. */
   listMonths(): Promise<EventMonth[]> {
     return this.events.listMonths();
   }

@@ -13,6 +13,7 @@ import { AppError, invalid } from '../http/errors/app-error';
 import { clientAddress } from '../platform/ip';
 import { parseBody } from '../http/bodies/body-parsers';
 import { BlockedAddresses } from '../access/address-blocks/blocked-addresses';
+import { isKeyToken } from '../access/api-keys/api-key-token';
 import { ApiKeysService } from '../access/api-keys/api-keys.service';
 import {
   accessTokenFrom,
@@ -84,8 +85,7 @@ export class AuthGuard extends PassportAuthGuard('jwt') implements CanActivate {
 
   private async admitPortal(rule: AccessRule, request: FastifyRequest): Promise<boolean> {
     const { 'x-api-key': given, 'x-user-address': address } = request.headers;
-    const actor = await this.apiKeys.find(String(given), callerOf(request));
-    if (actor === null) throw new AppError('auth.key_invalid');
+    const actor = await this.keyActor(String(given), request);
     assertHolds(actor, 'login:forward');
     const ip = isIP(String(address)) === 0 ? null : clientAddress(String(address));
     const [parameter, detail] = ['X-User-Address', 'must be the IP address of the user, without a port'];
@@ -120,7 +120,7 @@ export class AuthGuard extends PassportAuthGuard('jwt') implements CanActivate {
     const credentials = token === null && rule.clientCredentials === true ? clientCredentialsFrom(request) : null;
     if (credentials !== null) return this.clientActor(credentials, request);
     if (token === null) throw new AppError('auth.token_missing');
-    if (this.apiKeys.isKey(token)) return this.keyActor(token, request);
+    if (isKeyToken(token)) return this.keyActor(token, request);
     await super.canActivate(context);
     return (request as FastifyRequest & { user: Actor }).user;
   }

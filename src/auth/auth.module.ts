@@ -19,12 +19,12 @@ import { LoginChallengesRepository } from './login/login-challenges.repository';
 import { LoginCompletionService } from './login/login-completion.service';
 import { LoginsRepository } from './login/logins.repository';
 import { LoginsService } from './login/logins.service';
-import { SecondStepService } from './login/second-step.service';
 import { CredentialsModule } from './passwords/credentials.module';
 import { MetadataController } from './metadata.controller';
 import { ReauthenticationController } from './reauthentication.controller';
 import { ReauthenticationService } from './reauthentication.service';
 import { RefusedRequests } from './refused-requests';
+import { RestoreService } from './restore.service';
 import { EnrollmentCodesRepository } from './second-factors/codes/enrollment-codes.repository';
 import { EnrollmentCodesService } from './second-factors/codes/enrollment-codes.service';
 import { FactorChangesService } from './second-factors/factor-changes.service';
@@ -36,7 +36,6 @@ import { FactorsRepository } from './second-factors/factors.repository';
 import { FactorsService } from './second-factors/factors.service';
 import { PasskeyLoginsController } from './second-factors/passkeys/passkey-logins.controller';
 import { PasskeyLoginsService } from './second-factors/passkeys/passkey-logins.service';
-import { PasskeysController } from './second-factors/passkeys/passkeys.controller';
 import { PasskeysRepository } from './second-factors/passkeys/passkeys.repository';
 import { PasskeysService } from './second-factors/passkeys/passkeys.service';
 import { SecondFactorController } from './second-factors/second-factor.controller';
@@ -87,7 +86,6 @@ import { UserAccountService } from './user-security/user-account.service';
     PasskeyLoginsController,
     CurrentUserController,
     FactorsController,
-    PasskeysController,
     UserFactorsController,
     UserAccountController,
   ],
@@ -123,14 +121,13 @@ import { UserAccountService } from './user-security/user-account.service';
     RefreshService,
     RefusedRequests,
     RememberedActorsService,
+    RestoreService,
     SecondFactorService,
-    SecondStepService,
     UserAccountService,
     VerifiedTokens,
   ],
   exports: [
     EnrollmentCodesService,
-    ExpiredChallengesService,
     FactorChangesService,
     FactorsService,
     LiveLoginsService,

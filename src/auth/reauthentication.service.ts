@@ -83,7 +83,7 @@ export class ReauthenticationService {
   private async persist(actor: SessionActor): Promise<Authentication> {
     const { user_id, carrier_id } = actor;
     const renewed = await this.sessions.reauthenticate(actor);
-    await this.events.record(actor, 'login.reauthenticated', { type: 'login', id: user_id, carrier_id });
+    await this.events.record(actor, 'login.reauthenticated', { id: user_id, carrier_id });
     return renewed;
   }
 }

@@ -1,4 +1,4 @@
-import { RestoreService, type RestoreResult } from '../auth/recovery/restore.service';
+import { RestoreService, type RestoreResult } from '../auth/restore.service';
 import { DatabaseServer } from '../platform/database/database-server';
 import { withApplication } from './application';
 

@@ -34,8 +34,8 @@ export class Service implements Serving {
    * creates the one-time link afterwards: the link would be lost if the port is taken.
    */
   async start(): Promise<Served> {
-    const { PORT: port, HOST: host, ADMIN_PASSWORD } = this.config;
-    if (exportsTraces(this.config)) this.stopTracing = await startTracing(this.config.OTEL_TRACES_SAMPLER === undefined);
+    const { PORT: port, HOST: host, ADMIN_PASSWORD, OTEL_TRACES_SAMPLER: sampler } = this.config;
+    if (exportsTraces(this.config)) this.stopTracing = await startTracing(sampler === undefined);
     this.app = await createApp(this.config);
     const administrators = this.app.get(FirstAdministrator);
     if (ADMIN_PASSWORD !== undefined) await administrators.ensure();

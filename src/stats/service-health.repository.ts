@@ -3,9 +3,9 @@ import { sql } from '../http/lists/sql';
 import { Database } from '../platform/database/database';
 import { jobStateSql } from '../platform/jobs/jobs.sql';
 import { serverUnusable } from '../platform/mail/mail-error';
-import { isChange } from '../audit/changes/changes.sql';
 import { mailJob } from '../users/mails/mail-job';
 import { mailListSql } from '../users/mails/mail-list.sql';
+import { secondsBehind } from '../webhooks/webhook-list.sql';
 import type {
   DatabaseHealthResponse,
   JobsHealthResponse,
@@ -70,18 +70,9 @@ export class ServiceHealthRepository {
           select json_build_object(
             'disabled', count(*) filter (where disabled_reason <> 'requested'),
             'failing', count(*) filter (where state = 'failing'),
-            'behind_seconds', coalesce(floor(max(extract(epoch from now() - oldest.occurred_at))), 0)
+            'behind_seconds', coalesce(floor(max(${secondsBehind}) filter (where state <> 'disabled')), 0)
           ) as figures
           from webhooks
-          left join lateral (
-            select events.occurred_at
-            from events
-            where webhooks.state <> 'disabled'
-              and ${isChange}
-              and (events.tx, events.event_id) > (webhooks.place_tx::xid8, webhooks.place_id)
-            order by events.tx, events.event_id
-            limit 1
-          ) oldest on true
         ) webhooks,
         (
           select json_build_object(

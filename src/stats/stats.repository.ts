@@ -158,7 +158,6 @@ export class StatsRepository {
       on conflict (only_row) do update set as_of = excluded.as_of, due_at = excluded.due_at`);
   }
 
-  /** Returns the counts of a scope. */
   async listCounts(scope: Scope): Promise<OverviewCount[]> {
     return this.database.reads(scope).run<OverviewCount>(sql`
       select user_type, kind, sum(count)::integer as count
@@ -185,7 +184,6 @@ export class StatsRepository {
       order by hours.hour`);
   }
 
-  /** Counts the operations that a reader sees and that have not ended. */
   async countRunning(reader: OperationReader): Promise<number> {
     const [row] = await this.database.reads(reader.scope).run<{ count: number }>(sql`
       select count(*)::integer as count
@@ -208,7 +206,6 @@ export class StatsRepository {
     return row ?? { count: 0, until: '' };
   }
 
-  /** Counts the webhooks of a scope that fail or that the service disabled. */
   async countWebhooks(scope: Scope): Promise<{ disabled: number; failing: number }> {
     const [row] = await this.database.reads(scope).run<{ disabled: number; failing: number }>(sql`
       select

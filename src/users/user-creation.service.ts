@@ -42,19 +42,15 @@ export class UserCreationService {
     if (user_type === 'system' && !mayGiveScope(actor, carrier_scope)) throw new AppError('access.grant_exceeds_own');
     // Otherwise a stolen session could create an administrator and log in as that user (S24).
     if (roles.length > 0) assertFresh(actor);
-    if (password === undefined) return this.write(actor, request, null);
-    // Rejects early, before the costly hash. `insert` checks again, with the roles locked.
-    await this.roles.assertMayGive(actor, roles, user_type);
-    return this.write(actor, request, await this.hash(actor, request, password));
-  }
-
-  private write(actor: Actor, request: CreateUserRequest, password_hash: string | null): Promise<UserResponse> {
+    const password_hash = password === undefined ? null : await this.hash(actor, request, password);
     return this.writes.run(workOwnerOf(actor), () => this.insert(actor, request, password_hash));
   }
 
   /** Hashes the password after all checks, so that a taken name costs no hash (L21). */
   private async hash(actor: Actor, request: CreateUserRequest, password: string): Promise<string> {
-    const { name, email, carrier_id = null, first_name, last_name, phone } = request;
+    const { user_type, roles = [], name, email, carrier_id = null, first_name, last_name, phone } = request;
+    // `insert` checks again, with the roles locked.
+    await this.roles.assertMayGive(actor, roles, user_type);
     const context = { name, email, carrier_id, first_name, last_name, phone };
     const checked = await this.credentials.checkNewPassword(password, context);
     // Only an early check before the hash. The unique indexes decide at the insert.

@@ -90,7 +90,7 @@ export class UserPasswordsService {
     else await this.credentials.recordChange(user_id);
     await this.mails.cancelLinks([user_id], isReset);
     await this.sessions.endOf(actor, [user_id], 'password_changed', except_session_id);
-    await this.events.record(actor, event, { type: 'user', id: user_id, carrier_id: user.carrier_id }, changes);
+    await this.events.record(actor, event, { id: user_id, carrier_id: user.carrier_id }, changes);
     if (!first) await this.mails.passwordChanged(user_id, actor, keys);
   }
 
@@ -108,7 +108,7 @@ export class UserPasswordsService {
     await this.events.record(
       actor,
       'user.email_confirmed',
-      { type: 'user', id: user_id, carrier_id: user.carrier_id },
+      { id: user_id, carrier_id: user.carrier_id },
       { email: { before: before.email, after: email } },
     );
   }

@@ -28,7 +28,8 @@ const carrierIdLimits = {
   pattern: carrierIdForm,
   form: 'must contain only letters, digits, `.`, `_` or `-`',
 };
-const carrierIds = { optional: true, nullable: true, maxItems: 1_000, ...carrierIdLimits };
+/** Limits of a list of carriers. */
+export const carrierIds = { optional: true, nullable: true, maxItems: 1_000, ...carrierIdLimits };
 const roleNames = { optional: true, maxItems: 20, max: 64, pattern: roleForm, form: 'must be the name of a role' };
 const addresses = {
   optional: true,

@@ -38,13 +38,8 @@ export class UsersRepository {
 
   /** Returns a user within a scope, or null. Deleted users are not found. */
   async find(user_id: string, scope: Scope): Promise<Answered<UserRecord> | null> {
-    const [row] = await this.database.answers.runPrepared<Answered<UserRecord>>(sql`
-      select ${userColumns}
-      from users
-      ${userJoins}
-      where users.user_id = ${user_id}::uuid
-        and users.deleted_at is null
-        and ${visibleUsers(scope)}`);
+    const condition = sql`users.user_id = ${user_id}::uuid and users.deleted_at is null`;
+    const [row] = await this.database.answers.runPrepared<Answered<UserRecord>>(selectSql(condition, scope));
     return row ?? null;
   }
 
@@ -67,14 +62,8 @@ export class UsersRepository {
     return this.findWhere(sql`users.user_id = ${user_id}::uuid and ${permitsAll}`, scope);
   }
 
-  private async findWhere(condition: SqlFragment, scope: Scope): Promise<UserRecord | null> {
-    const [row] = await this.database.runPrepared<UserRecord>(sql`
-      select ${userColumns}
-      from users
-      ${userJoins}
-      where ${condition}
-        and ${visibleUsers(scope)}`);
-    return row ?? null;
+  private findWhere(condition: SqlFragment, scope: Scope): Promise<UserRecord | null> {
+    return this.database.findPrepared<UserRecord>(selectSql(condition, scope));
   }
 
   /**
@@ -91,12 +80,8 @@ export class UsersRepository {
   }
 
   listByIds(user_ids: string[], scope: Scope): Promise<UserRecord[]> {
-    return this.database.run(sql`
-      select ${userColumns}
-      from users
-      ${userJoins}
-      where users.user_id = any(${user_ids}::uuid[])
-        and ${visibleUsers(scope)}
+    const found = selectSql(sql`users.user_id = any(${user_ids}::uuid[])`, scope);
+    return this.database.run(sql`${found}
       order by users.user_id`);
   }
 
@@ -242,9 +227,8 @@ export class UsersRepository {
           and version = ${version}::integer and deleted_at is not null`);
   }
 
-  private async update(update: SqlFragment): Promise<UserRecord | null> {
-    const [row] = await this.database.run<UserRecord>(returningUsers(update));
-    return row ?? null;
+  private update(update: SqlFragment): Promise<UserRecord | null> {
+    return this.database.find<UserRecord>(returningUsers(update));
   }
 
   /**
@@ -278,4 +262,13 @@ export class UsersRepository {
   async purge(user_ids: string[]): Promise<void> {
     await this.database.run(sql`delete from users where user_id = any(${user_ids}::uuid[])`);
   }
+}
+
+function selectSql(condition: SqlFragment, scope: Scope): SqlFragment {
+  return sql`
+      select ${userColumns}
+      from users
+      ${userJoins}
+      where ${condition}
+        and ${visibleUsers(scope)}`;
 }

@@ -157,7 +157,7 @@ export class UsersService {
     const roles: Changes =
       user.roles.length === deleted.roles.length ? {} : { roles: { before: deleted.roles, after: user.roles } };
     await this.mails.restoreLinks([user_id]);
-    await this.events.record(actor, 'user.restored', { type: 'user', id: user_id, carrier_id: user.carrier_id }, roles);
+    await this.events.record(actor, 'user.restored', { id: user_id, carrier_id: user.carrier_id }, roles);
     return toUserResponse(user);
   }
 
@@ -179,7 +179,7 @@ export class UsersService {
     const user = await this.lock(actor, user_id);
     if (user.status !== 'invited')
       throw invalid({ pointer: '', code: 'field.not_allowed', detail: 'is only possible while the user is invited' });
-    await this.events.record(actor, 'user.invited', { type: 'user', id: user_id, carrier_id: user.carrier_id });
+    await this.events.record(actor, 'user.invited', { id: user_id, carrier_id: user.carrier_id });
     await this.mails.invite(user);
   }
 }

@@ -80,12 +80,7 @@ const impossible = {
 
 /** Renders whether a user that is not deleted has a name or address, without regard to case. */
 export function isTaken(column: 'name' | 'email', value: SqlFragment): SqlFragment {
-  return sql`exists (
-              select 1
-              from users other
-              where (other.deleted_at is null or ${impossible[column]})
-                and lower(other.${rawSql(column)}) = lower(${value})
-            )`;
+  return sql`exists ${ofHolder(column, value, rawSql('1'))}`;
 }
 
 /**

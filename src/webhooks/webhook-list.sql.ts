@@ -1,5 +1,6 @@
 import type { Scope } from '../access/scope';
 import { visibleTo } from '../access/scope.sql';
+import { isChange } from '../audit/changes/changes.sql';
 import type { ListSql } from '../http/lists/page';
 import { rawSql, sql, type SqlFragment } from '../http/lists/sql';
 import { deliveryList, webhookList } from './webhook-list';
@@ -15,6 +16,15 @@ export function visibleWebhooks(scope: Scope): SqlFragment {
     carrier_id: 'webhooks.carrier_id',
   });
 }
+
+/** Renders the age in seconds of the oldest change that a webhook has to send, or null. */
+export const secondsBehind = sql`(
+    select extract(epoch from now() - events.occurred_at)
+    from events
+    where ${isChange} and (events.tx, events.event_id) > (webhooks.place_tx::xid8, webhooks.place_id)
+    order by events.tx, events.event_id
+    limit 1
+  )`;
 
 /** Renders webhook lists. */
 export const webhookListSql: ListSql = {

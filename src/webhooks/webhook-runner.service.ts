@@ -149,34 +149,33 @@ export class WebhookRunner implements OnApplicationBootstrap, OnModuleDestroy {
     }
     const until = monotonicMs() + sliceMs;
     while (webhook.is_due && webhook.state !== 'disabled' && !this.stopping && monotonicMs() < until) {
-      const from = webhook;
-      const sent: SentPage = await this.sendPage(run, from);
-      if (sent.hasEnded) return;
-      webhook = sent.webhook;
+      const next = await this.sendPage(run, webhook);
+      if (next === null) return;
+      webhook = next;
     }
     await this.statements.run(() => this.runs.release(webhook));
   }
 
-  /** Sends the next changes of a webhook. */
-  private async sendPage(run: Run, from: ClaimedWebhook): Promise<SentPage> {
+  /** Sends the next changes. Returns the webhook as it is afterwards, or null if its run ends. */
+  private async sendPage(run: Run, from: ClaimedWebhook): Promise<ClaimedWebhook | null> {
     const actor = await this.actorOf(from);
-    if (actor === null) return { hasEnded: true };
+    if (actor === null) return null;
     const place = { tx: from.place_tx, event_id: from.place_id, at: from.place_at };
     const conditions =
       from.type_in.length === 0 ? [] : parseConditions({ type_in: from.type_in.join(',') }, changeFilter);
     const page = await this.statements.run(() => this.changes.read(actor, conditions, place, pageMax));
     let webhook = from;
     for (const change of page.changes) {
-      if (this.stopping) return { hasEnded: false, webhook };
+      if (this.stopping) return webhook;
       const next = await this.sendChange(run, webhook, change, actor);
-      if (next === null) return { hasEnded: true };
+      if (next === null) return null;
       webhook = next;
       // The settings changed, so the rest of the page may no longer match the webhook.
-      if (webhook.updated_at.getTime() !== from.updated_at.getTime()) return { hasEnded: false, webhook };
+      if (webhook.updated_at.getTime() !== from.updated_at.getTime()) return webhook;
     }
-    if (page.changes.length === pageMax) return { hasEnded: false, webhook };
+    if (page.changes.length === pageMax) return webhook;
     await this.statements.run(() => this.runs.release(webhook, page.place));
-    return { hasEnded: true };
+    return null;
   }
 
   /** Sends a change. Returns the webhook as it is afterwards, or null if its run ends. */
@@ -296,9 +295,6 @@ export class WebhookRunner implements OnApplicationBootstrap, OnModuleDestroy {
     await this.retention.remove('webhook_deliveries', remove);
   }
 }
-
-/** `hasEnded`: the webhook is no longer claimed. */
-type SentPage = { hasEnded: true } | { hasEnded: false; webhook: ClaimedWebhook };
 
 function failureOf(error: string, duration_ms = 0) {
   return { status: null, error, duration_ms, response: null };

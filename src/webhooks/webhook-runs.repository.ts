@@ -4,6 +4,7 @@ import { isChange } from '../audit/changes/changes.sql';
 import { rawSql, sql, type SqlFragment } from '../http/lists/sql';
 import { Database } from '../platform/database/database';
 import type { WebhookDeliveryEntity } from './webhook-delivery.entity';
+import { secondsBehind } from './webhook-list.sql';
 import type { WebhookEntity, WebhookState } from './webhook.entity';
 
 /** A webhook whose requests this process sends. */
@@ -109,7 +110,7 @@ export class WebhookRunsRepository {
    * expired: then the attempt is not recorded.
    * @param retry_seconds null = success
    */
-  async recordChange(
+  recordChange(
     webhook: ClaimedWebhook,
     place: Place,
     attempt: Attempt,
@@ -131,7 +132,7 @@ export class WebhookRunsRepository {
         state = case when state = 'disabled' then state else 'failing' end,
         next_attempt_at = now() + ${retry_seconds}::float8 * interval '1 second',
         claimed_until = null,`;
-    const [row] = await this.database.runPrepared<ClaimedWebhook>(sql`
+    return this.database.findPrepared<ClaimedWebhook>(sql`
       with moved as (
         update webhooks
         set
@@ -160,12 +161,11 @@ export class WebhookRunsRepository {
       )
       select *
       from moved`);
-    return row ?? null;
   }
 
   /** Records the attempt of a test or retry, and renews the claim. Returns the webhook, or null. */
-  async recordRequested({ webhook_id, claimed_by }: ClaimedWebhook, attempt: Attempt): Promise<ClaimedWebhook | null> {
-    const [row] = await this.database.run<ClaimedWebhook>(sql`
+  recordRequested({ webhook_id, claimed_by }: ClaimedWebhook, attempt: Attempt): Promise<ClaimedWebhook | null> {
+    return this.database.find<ClaimedWebhook>(sql`
       with delivery as (
         update webhook_deliveries
         set
@@ -185,17 +185,15 @@ export class WebhookRunsRepository {
         last_error = ${attempt.error}::text
       where webhook_id = ${webhook_id}::uuid and claimed_by = ${claimed_by}::uuid
       returning ${claimed}`);
-    return row ?? null;
   }
 
   /** Renews the claim. Returns the webhook, or null if it was deleted, or the claim has expired. */
-  async renew({ webhook_id, claimed_by }: ClaimedWebhook): Promise<ClaimedWebhook | null> {
-    const [row] = await this.database.run<ClaimedWebhook>(sql`
+  renew({ webhook_id, claimed_by }: ClaimedWebhook): Promise<ClaimedWebhook | null> {
+    return this.database.find<ClaimedWebhook>(sql`
       update webhooks
       set claimed_until = ${claim}
       where webhook_id = ${webhook_id}::uuid and claimed_by = ${claimed_by}::uuid
       returning ${claimed}`);
-    return row ?? null;
   }
 
   /**
@@ -222,21 +220,13 @@ export class WebhookRunsRepository {
     if (rows.length === 0 && place !== undefined) await this.release(webhook);
   }
 
-  /** Counts the webhooks of each state. */
   count(): Promise<WebhookCount[]> {
     return this.database.run<WebhookCount>(sql`
       select
         state,
         count(*)::integer as count,
-        coalesce(max(extract(epoch from now() - oldest.occurred_at)), 0)::float8 as behind_seconds
+        coalesce(max(${secondsBehind}), 0)::float8 as behind_seconds
       from webhooks
-      left join lateral (
-        select events.occurred_at
-        from events
-        where ${isChange} and (events.tx, events.event_id) > (webhooks.place_tx::xid8, webhooks.place_id)
-        order by events.tx, events.event_id
-        limit 1
-      ) oldest on true
       group by state`);
   }
 

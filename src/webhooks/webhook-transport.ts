@@ -28,15 +28,11 @@ const plainHeaders = { 'content-type': 'application/json', 'user-agent': 'carrie
 /** Sends the requests of webhooks, and only to addresses that are public or explicitly allowed. */
 @Injectable()
 export class WebhookTransport {
-  private readonly targets: WebhookTargets;
+  /** where requests may be sent */
+  readonly targets: WebhookTargets;
 
   constructor(@Inject(CONFIG) { WEBHOOK_ALLOWED_NETWORKS }: Pick<Config, 'WEBHOOK_ALLOWED_NETWORKS'>) {
     this.targets = new WebhookTargets(WEBHOOK_ALLOWED_NETWORKS);
-  }
-
-  /** Returns what is wrong with the URL of a webhook, or undefined. Does not resolve its name. */
-  faultOf(url: string) {
-    return this.targets.faultOf(url);
   }
 
   /**

@@ -2,6 +2,7 @@ import { changeTypes, type EventType } from '../audit/event-catalogue';
 import { BooleanField, IntegerField, TextField, TextListField } from '../http/fields/fields';
 import { PageResponse } from '../http/lists/page.dto';
 import type { Answered } from '../platform/times';
+import { carrierIds } from '../users/users.dto';
 import type { DeliveryKind, WebhookDeliveryEntity } from './webhook-delivery.entity';
 import type { DisabledReason, WebhookEntity, WebhookState } from './webhook.entity';
 
@@ -14,15 +15,6 @@ const target = {
 };
 const types = { optional: true, maxItems: changeTypes.length, max: 64, values: changeTypes };
 const description = { optional: true, nullable: true, max: 500, example: 'Invoices' };
-const carriers = {
-  optional: true,
-  nullable: true,
-  maxItems: 1_000,
-  min: 1,
-  max: 64,
-  pattern: /^[A-Za-z0-9._-]+$/,
-  form: 'must contain only letters, digits, `.`, `_` or `-`',
-};
 
 /** A new webhook. */
 export class CreateWebhookRequest {
@@ -39,7 +31,7 @@ export class CreateWebhookRequest {
    * carriers that the webhook is limited to; null or absent = the caller's scope. For System Users
    * only
    */
-  @TextListField(carriers) carrier_scope?: string[] | null;
+  @TextListField(carrierIds) carrier_scope?: string[] | null;
   /** whether `data` contains `values`, see `GET /change/list`; needs `user:read` @example false */
   @BooleanField({ optional: true, example: false }) include_values?: boolean;
 }
@@ -53,7 +45,7 @@ export class ChangeWebhookRequest {
   /** types of the changes to send; empty = all */
   @TextListField(types) type_in?: EventType[];
   /** carriers that the webhook is limited to; null = the scope of its creator */
-  @TextListField(carriers) carrier_scope?: string[] | null;
+  @TextListField(carrierIds) carrier_scope?: string[] | null;
   /** whether `data` contains `values`; needs `user:read` */
   @BooleanField({ optional: true, example: false }) include_values?: boolean;
 }

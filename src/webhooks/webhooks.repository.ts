@@ -1,13 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import type { Scope } from '../access/scope';
 import type { Place } from '../audit/changes/change-cursors';
-import { isChange } from '../audit/changes/changes.sql';
 import type { ListQuery } from '../http/lists/list-query';
 import { type Page, readPage } from '../http/lists/page';
 import { rawSql, sql, type SqlFragment } from '../http/lists/sql';
 import { Database } from '../platform/database/database';
 import type { Answered } from '../platform/times';
-import { deliveryListSql, visibleWebhooks, webhookListSql } from './webhook-list.sql';
+import { deliveryListSql, secondsBehind, visibleWebhooks, webhookListSql } from './webhook-list.sql';
 import type { WebhookDeliveryEntity } from './webhook-delivery.entity';
 import type { DisabledReason, WebhookEntity } from './webhook.entity';
 import type { WebhookRecord } from './webhooks.dto';
@@ -19,39 +18,22 @@ const columns = sql`
   case when webhooks.old_secret_until > now() then webhooks.old_secret_until end as old_secret_until,
   webhooks.failures, webhooks.failing_since, webhooks.next_attempt_at, webhooks.last_attempt_at,
   webhooks.last_status, webhooks.last_error,
-  coalesce((
-    select ceil(greatest(0, extract(epoch from now() - events.occurred_at)))
-    from events
-    where ${isChange} and (events.tx, events.event_id) > (webhooks.place_tx::xid8, webhooks.place_id)
-    order by events.tx, events.event_id
-    limit 1
-  ), 0)::integer as behind_seconds`;
+  coalesce(ceil(greatest(0, ${secondsBehind})), 0)::integer as behind_seconds`;
 
 /** Maximum number of webhooks of the users of a carrier. */
 const ofCarrierMax = 20;
 /** Maximum number of tests and retries of a webhook that wait. */
 const requestedMax = 20;
 
-/** The values of a new webhook. */
-export type NewWebhook = Pick<
-  WebhookEntity,
-  | 'webhook_id'
-  | 'url'
-  | 'description'
-  | 'type_in'
-  | 'carrier_scope'
-  | 'include_values'
-  | 'user_type'
-  | 'carrier_id'
-  | 'created_by'
-  | 'secret'
->;
-
 /** Settings of a webhook that a user may change. */
 export type WebhookSettings = Pick<
   WebhookEntity,
   'url' | 'description' | 'type_in' | 'carrier_scope' | 'include_values'
 >;
+
+/** The values of a new webhook. */
+export type NewWebhook = WebhookSettings &
+  Pick<WebhookEntity, 'webhook_id' | 'user_type' | 'carrier_id' | 'created_by' | 'secret'>;
 
 /** The SQL of webhooks as users see them. */
 @Injectable()
@@ -109,7 +91,6 @@ export class WebhooksRepository {
     return readPage<Answered<WebhookRecord>>(this.database.answers, source, query);
   }
 
-  /** Replaces the settings of a webhook. */
   async update(webhook_id: string, settings: WebhookSettings, changed_by: string): Promise<void> {
     const { url, description, type_in, carrier_scope, include_values } = settings;
     await this.database.run(sql`
@@ -167,12 +148,11 @@ export class WebhooksRepository {
   }
 
   /** Returns the place of the last delivered change. */
-  async findPlace(webhook_id: string): Promise<Place | null> {
-    const [row] = await this.database.run<Place>(sql`
+  findPlace(webhook_id: string): Promise<Place | null> {
+    return this.database.find<Place>(sql`
       select place_tx as tx, place_id as event_id, place_at as at
       from webhooks
       where webhook_id = ${webhook_id}::uuid`);
-    return row ?? null;
   }
 
   /** Returns the change of the last attempt, tests and retries excluded. */
@@ -206,7 +186,6 @@ export class WebhooksRepository {
     return rows.length > 0;
   }
 
-  /** Returns one page of the deliveries of a webhook. */
   listDeliveries(webhook_id: string, query: ListQuery): Promise<Page<Answered<WebhookDeliveryEntity>>> {
     const source = {
       ...deliveryListSql,
@@ -216,13 +195,11 @@ export class WebhooksRepository {
     return readPage<Answered<WebhookDeliveryEntity>>(this.database.answers, source, query);
   }
 
-  /** Returns a delivery of a webhook, or null. */
-  async findDelivery(webhook_id: string, delivery_id: string): Promise<RequestedDelivery | null> {
-    const [row] = await this.database.run<RequestedDelivery>(sql`
+  findDelivery(webhook_id: string, delivery_id: string): Promise<RequestedDelivery | null> {
+    return this.database.find<RequestedDelivery>(sql`
       select change_id, type, attempt
       from webhook_deliveries
       where delivery_id = ${delivery_id}::uuid and webhook_id = ${webhook_id}::uuid`);
-    return row ?? null;
   }
 
   /** Requests a test or a retry. Returns false if too many are waiting. */
@@ -245,7 +222,6 @@ export class WebhooksRepository {
     return rows.length > 0;
   }
 
-  /** Lists the secrets of all webhooks. */
   listSecrets(): Promise<Pick<WebhookEntity, 'webhook_id' | 'secret' | 'old_secret'>[]> {
     return this.database.run(sql`
       select webhook_id, secret, old_secret

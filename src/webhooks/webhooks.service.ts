@@ -237,7 +237,7 @@ export class WebhooksService implements OnApplicationBootstrap {
   }
 
   private assertTarget(url: string): void {
-    const fault = this.transport.faultOf(url);
+    const fault = this.transport.targets.faultOf(url);
     if (fault !== undefined) throw invalid({ pointer: '/url', ...fault });
   }
 

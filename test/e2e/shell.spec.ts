@@ -210,7 +210,7 @@ describe('the command line', () => {
   });
 
   it.each([
-    ['audit tail', ['audit', 'tail', '--type', 'user.created,user.craeted'], 'event_id'],
+    ['audit tail', ['audit', 'tail', '--type', 'user.created'], 'event_id'],
     ['change tail', ['change', 'tail', '--type', 'user.created'], 'change_id'],
   ])('follows with `%s` over an outage, without gaps and repeats, until Ctrl+C', async (_title, args, id) => {
     const proxy = await TcpProxy.start(service.url);
@@ -222,8 +222,6 @@ describe('the command line', () => {
         .filter((line) => line.startsWith('{'));
     const shows = (user_id: string) => until(() => lines().some((line) => line.includes(user_id)));
     await shows((await service.createUser()).user_id);
-    // The feed rejects a misspelled type.
-    expect(output().includes('This version records no user.craeted')).toBe(id === 'event_id');
     await proxy.cut();
     const { user_id } = await service.createUser();
     await until(() => output().includes('Waiting for the service'));

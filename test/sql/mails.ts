@@ -11,7 +11,6 @@ export const mails = sqlExamples(MailsRepository, {
   ],
   listOf: [[user_id, 10]],
   countByState: [[]],
-  countFailing: [[]],
   listLinks: [[[user_id]]],
   listSuspendedKeys: [[user_id]],
 });

@@ -11,7 +11,7 @@ const row = named('row', {
 });
 
 export const skippedRows = sqlExamples(SkippedRowsRepository, {
-  add: [[operation_id, [row], { rows: 100_000, bytes: 67_108_864 }]],
+  add: [[operation_id, [row]]],
   list: [[operation_id, listQuery(skippedRowList, { per_page: '100' })]],
   erase: [[['jane', 'jane@example.com']]],
   removeOld: [[30]],

@@ -107,8 +107,9 @@ export function explaining(client: Pick<Client, 'query'>, plans: string[] = []):
     }
     return (await client.query(text, values)).rows as object[];
   };
+  const find = async (fragment: SqlFragment) => (await run(fragment))[0] ?? null;
   const queries = { run, runPrepared: run, estimates: new Map<string, number>() };
-  return { ...queries, answers: queries, reads: () => queries } as unknown as Database;
+  return { ...queries, find, findPrepared: find, answers: queries, reads: () => queries } as unknown as Database;
 }
 
 /** Keeps index and sort steps. Joins and recheck steps differ between versions of PostgreSQL. */

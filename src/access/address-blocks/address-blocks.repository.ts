@@ -22,12 +22,6 @@ const listSql: ListSql = {
   id: 'address_blocks.address_block_id',
 };
 
-/** The values of a new block. */
-export type NewAddressBlock = Pick<
-  AddressBlockEntity,
-  'address_block_id' | 'network' | 'reason' | 'created_by' | 'expires_at'
->;
-
 /** The time until a block ends, by the clock of the database. */
 interface BlockEnd {
   ends_in_ms: number;
@@ -38,7 +32,6 @@ interface BlockEnd {
 export class AddressBlocksRepository {
   constructor(private readonly database: Database) {}
 
-  /** Returns the networks of all blocks. */
   listNetworks(): Promise<(Pick<AddressBlockEntity, 'network'> & BlockEnd)[]> {
     return this.database.run(sql`
       select network::text as network, ${endsInMs}
@@ -47,17 +40,15 @@ export class AddressBlocksRepository {
   }
 
   /** Returns the end of the block of an address that ends last, or null. */
-  async findEnd(ip: string): Promise<BlockEnd | null> {
-    const [row] = await this.database.runPrepared<BlockEnd>(sql`
+  findEnd(ip: string): Promise<BlockEnd | null> {
+    return this.database.findPrepared<BlockEnd>(sql`
       select ${endsInMs}
       from address_blocks
       where network >>= ${ip}::inet and ${live}
       order by expires_at desc
       limit 1`);
-    return row ?? null;
   }
 
-  /** Returns one page of the blocks that match a query. */
   list(query: ListQuery): Promise<Page<AddressBlockEntity>> {
     return readPage<AddressBlockEntity>(this.database, { ...listSql, columns, visible: live }, query);
   }
@@ -72,27 +63,24 @@ export class AddressBlocksRepository {
   }
 
   /** Inserts a block. Returns null if it would end in the past or in more than 30 days. */
-  async insert(block: NewAddressBlock): Promise<AddressBlockEntity | null> {
+  insert(block: Omit<AddressBlockEntity, 'created_at'>): Promise<AddressBlockEntity | null> {
     const { address_block_id, network, reason, created_by, expires_at } = block;
-    const [row] = await this.database.run<AddressBlockEntity>(sql`
+    return this.database.find<AddressBlockEntity>(sql`
       insert into address_blocks (address_block_id, network, reason, created_by, expires_at)
       select ${address_block_id}::uuid, network(${network}::inet), ${reason}::text, ${created_by}::uuid, ends.at
       from (select ${expires_at}::timestamptz(3) as at) ends
       where ends.at > now() and ends.at <= now() + interval '30 days'
       returning ${columns}`);
-    return row ?? null;
   }
 
   /** Deletes a block and returns it, or null. */
-  async delete(address_block_id: string): Promise<AddressBlockEntity | null> {
-    const [row] = await this.database.run<AddressBlockEntity>(sql`
+  delete(address_block_id: string): Promise<AddressBlockEntity | null> {
+    return this.database.find<AddressBlockEntity>(sql`
       delete from address_blocks
       where address_block_id = ${address_block_id}::uuid and ${live}
       returning ${columns}`);
-    return row ?? null;
   }
 
-  /** Removes the expired blocks. */
   async removeExpired(): Promise<void> {
     await this.database.run(sql`delete from address_blocks where not ${live}`);
   }

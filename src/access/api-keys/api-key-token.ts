@@ -9,7 +9,7 @@ export function mintApiKey(): string {
   return prefix + mintToken();
 }
 
-/** Returns whether a token has the prefix of a key. */
+/** Returns whether a token has the prefix of a key. Other tokens are access tokens. */
 export function isKeyToken(token: string): boolean {
   return token.startsWith(prefix);
 }

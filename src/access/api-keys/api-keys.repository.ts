@@ -30,18 +30,7 @@ export interface ActiveApiKeyRecord extends ActiveApiKey {
 }
 
 /** The values of a new API key. */
-export type NewApiKey = Pick<
-  ApiKeyEntity,
-  | 'key_id'
-  | 'name'
-  | 'token_hash'
-  | 'permissions'
-  | 'user_type'
-  | 'carrier_id'
-  | 'carrier_scope'
-  | 'created_by'
-  | 'expires_at'
->;
+export type NewApiKey = ActiveApiKey & Pick<ApiKeyEntity, 'name' | 'token_hash'>;
 
 /** An active API key with a secret that a user received. */
 export interface ReceivedKey extends Pick<ApiKeyEntity, 'key_id' | 'name' | 'permissions'> {
@@ -61,8 +50,8 @@ export class ApiKeysRepository {
    * Returns the active key with the hash of its secret or of a previous secret that still works, or
    * null. Reads by the unique indexes. `expires_at` is the time at which the secret expires.
    */
-  async findActive(hash: Buffer): Promise<ActiveApiKeyRecord | null> {
-    const [row] = await this.database.runPrepared<ActiveApiKeyRecord>(sql`
+  findActive(hash: Buffer): Promise<ActiveApiKeyRecord | null> {
+    return this.database.findPrepared<ActiveApiKeyRecord>(sql`
       select
         ${activeColumns}, secret.expires_at, secret.is_previous,
         ${stale(rawSql('secret.is_previous'))} as stale,
@@ -79,16 +68,13 @@ export class ApiKeysRepository {
       where (keys.token_hash = ${hash}::bytea or keys.previous_hash = ${hash}::bytea)
         and ${activeKey}
         and secret.expires_at > now()`);
-    return row ?? null;
   }
 
-  /** Returns the active key with an id, or null. */
-  async findActiveById(key_id: string): Promise<ActiveApiKey | null> {
-    const [row] = await this.database.runPrepared<ActiveApiKey>(sql`
+  findActiveById(key_id: string): Promise<ActiveApiKey | null> {
+    return this.database.findPrepared<ActiveApiKey>(sql`
       select ${activeColumns}, keys.expires_at
       from keys
       where keys.key_id = ${key_id}::uuid and ${activeKey}`);
-    return row ?? null;
   }
 
   /**
@@ -128,9 +114,9 @@ export class ApiKeysRepository {
    * Inserts a key. Returns null if it would expire in the past or in more than a year, or if the
    * session ended. The lock of the session lets `secure` find the key (R40).
    */
-  async insert(key: NewApiKey, session_id: string | null): Promise<ApiKeyRecord | null> {
+  insert(key: NewApiKey, session_id: string | null): Promise<ApiKeyRecord | null> {
     const { key_id, name, token_hash, permissions, user_type, carrier_id, carrier_scope, created_by, expires_at } = key;
-    const [row] = await this.database.run<ApiKeyRecord>(sql`
+    return this.database.find<ApiKeyRecord>(sql`
       insert into keys (
         key_id, name, token_hash, permissions, user_type, carrier_id, carrier_scope, created_by, expires_at
       )
@@ -142,16 +128,14 @@ export class ApiKeysRepository {
         and sessions.session_id = ${session_id}::uuid and sessions.ended_at is null
       for no key update of sessions
       returning ${columns}`);
-    return row ?? null;
   }
 
   /** Returns a key within the scope, or null. */
-  async find(key_id: string, scope: Scope): Promise<ApiKeyRecord | null> {
-    const [row] = await this.database.run<ApiKeyRecord>(sql`
+  find(key_id: string, scope: Scope): Promise<ApiKeyRecord | null> {
+    return this.database.find<ApiKeyRecord>(sql`
       select ${columns}
       from keys
       where keys.key_id = ${key_id}::uuid and ${visibleKeys(scope)}`);
-    return row ?? null;
   }
 
   /** Returns one page of the keys within a scope that match a query. */
@@ -195,12 +179,12 @@ export class ApiKeysRepository {
    * the past or in more than a year, or if the session ended. The lock of the session lets `secure`
    * find the key (R40).
    */
-  async rotate(
+  rotate(
     { key_id, token_hash, expires_at, rotated_by }: RotatedKey,
     keep_old_seconds: number,
     session_id: string | null,
   ): Promise<ApiKeyRecord | null> {
-    const [row] = await this.database.run<ApiKeyRecord>(sql`
+    return this.database.find<ApiKeyRecord>(sql`
       update keys
       set
         token_hash = ${token_hash}::bytea,
@@ -225,10 +209,8 @@ export class ApiKeysRepository {
         and ${activeKey}
         and (requested.expires_at is null or ${inOneYear})
       returning ${columns}`);
-    return row ?? null;
   }
 
-  /** Suspends keys. */
   async suspend(key_ids: string[]): Promise<void> {
     await this.database.run(sql`
       update keys

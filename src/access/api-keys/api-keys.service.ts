@@ -8,7 +8,7 @@ import type { ListQuery } from '../../http/lists/list-query';
 import { hashToken, newId } from '../../platform/random';
 import { EventsService } from '../../audit/events.service';
 import { ActiveApiKeys } from './active-api-keys';
-import { hasKeyForm, isKeyToken, mintApiKey } from './api-key-token';
+import { hasKeyForm, mintApiKey } from './api-key-token';
 import {
   type CreatedKeyResponse,
   type CreateKeyRequest,
@@ -29,11 +29,6 @@ export class ApiKeysService {
     private readonly active: ActiveApiKeys,
     private readonly events: EventsService,
   ) {}
-
-  /** Returns whether a token has the prefix of an API key. Other tokens are access tokens. */
-  isKey(token: string): boolean {
-    return isKeyToken(token);
-  }
 
   /** Returns the actor of a key, or null if the key is unknown, expired, suspended or revoked. */
   async find(token: string, caller: Caller): Promise<Actor | null> {
@@ -105,7 +100,13 @@ export class ApiKeysService {
     };
     const created = await this.apiKeys.insert({ key_id: newId(), token_hash: hashToken(key), ...fields }, session_id);
     if (created === null) throw wrongExpiry();
-    await this.recordCreated(actor, created);
+    const changes = {
+      name: { after: name },
+      permissions: { after: permissions },
+      carrier_scope: { after: scope },
+      expires_at: { after: created.expires_at },
+    };
+    await this.events.record(actor, 'key.created', { id: created.key_id, carrier_id }, changes);
     return { ...toApiKeyResponse(created), key };
   }
 
@@ -192,19 +193,6 @@ export class ApiKeysService {
     if (key === null) throw new AppError('key.not_found');
     assertHolds(actor, [key]);
     return key;
-  }
-
-  private async recordCreated(
-    actor: Actor,
-    { key_id, carrier_id, name, permissions, carrier_scope, expires_at }: ApiKeyRecord,
-  ): Promise<void> {
-    const changes = {
-      name: { after: name },
-      permissions: { after: permissions },
-      carrier_scope: { after: carrier_scope },
-      expires_at: { after: expires_at },
-    };
-    await this.events.record(actor, 'key.created', { id: key_id, carrier_id }, changes);
   }
 
   private recordUse({ key_id, is_previous }: ActiveApiKeyRecord, hash: Buffer, ip: string | null): void {

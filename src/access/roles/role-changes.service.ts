@@ -32,7 +32,7 @@ export class RoleChangesService {
     assertKnown(request, all, misspeltPermissions(role.permissions, newPrefix));
     assertWithinOwn(actor, role, all);
     await this.roles.insert(role);
-    await this.events.record(actor, 'role.created', { type: 'role' }, changesOf(null, role));
+    await this.events.record(actor, 'role.created', {}, changesOf(null, role));
     return toRoleResponse(role);
   }
 
@@ -63,7 +63,7 @@ export class RoleChangesService {
     if (differing(before, role).length === 0) return toRoleResponse(before);
     await this.assertRemovedTypesUnused(before, role);
     await this.write(before, role);
-    await this.events.record(actor, 'role.changed', { type: 'role' }, changesOf(before, role));
+    await this.events.record(actor, 'role.changed', {}, changesOf(before, role));
     return toRoleResponse(role);
   }
 
@@ -83,7 +83,7 @@ export class RoleChangesService {
     if ((await this.roles.userTypesOfHolders(name)).length > 0)
       throw new AppError('role.in_use', { detail: 'At least one user has this role.' });
     await this.roles.delete(name);
-    await this.events.record(actor, 'role.deleted', { type: 'role' }, changesOf(role, null));
+    await this.events.record(actor, 'role.deleted', {}, changesOf(role, null));
   }
 
   /** Locks the roles, then reads them: the previous holder of the lock may have changed them. */
@@ -115,20 +115,20 @@ export class RoleChangesService {
 /** Applies a request to a role, with sorted lists. */
 function merged(role: RoleEntity, request: ChangeRoleRequest): RoleEntity {
   const {
-    description = role.description,
-    user_types = role.user_types,
-    permissions = role.permissions,
-    may_grant = role.may_grant,
-  } = request;
-  const lists = {
+    description,
+    user_types,
+    permissions,
+    may_grant,
+    second_factor_required_from: from,
+  } = { ...role, ...request };
+  return {
+    ...role,
+    description: description ?? '',
     user_types: [...user_types].sort(),
     permissions: [...permissions].sort(),
     may_grant: [...may_grant].sort(),
+    second_factor_required_from: from === null ? null : new Date(from),
   };
-  const { second_factor_required_from: from } = request;
-  const second_factor_required_from =
-    from === undefined ? role.second_factor_required_from : from === null ? null : new Date(from);
-  return { ...role, description: description ?? '', ...lists, second_factor_required_from };
 }
 
 /** Returns the role that a request changes, or deletes if there is no request. */

@@ -27,11 +27,6 @@ export class ExpiredChallengesService implements OnModuleInit {
     while ((await this.expire()) === batchMax);
   }
 
-  /** Deletes all challenges after a restore, without mails. */
-  async discardAll(): Promise<void> {
-    await this.challenges.deleteAll();
-  }
-
   /** Deletes a batch together with enqueuing its mails. Returns the number of challenges. */
   @Transactional()
   private async expire(): Promise<number> {

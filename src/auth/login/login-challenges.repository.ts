@@ -74,8 +74,8 @@ export class LoginChallengesRepository {
    * Returns a challenge that is still valid, or null. Call it again after locking the user: a
    * concurrent request may have used the challenge.
    */
-  async find(challenge_hash: Buffer): Promise<LoginChallenge | null> {
-    const [row] = await this.database.runPrepared<LoginChallenge>(sql`
+  find(challenge_hash: Buffer): Promise<LoginChallenge | null> {
+    return this.database.findPrepared<LoginChallenge>(sql`
       select
         challenge_hash, user_id, login_challenges.password_changed_at, counter_address, renewal, token_grant,
         users.carrier_id
@@ -84,7 +84,6 @@ export class LoginChallengesRepository {
       where challenge_hash = ${challenge_hash}::bytea
         and expires_at > now()
         and wrong_codes < ${wrongCodesMax}::integer`);
-    return row ?? null;
   }
 
   /** Counts a rejected proof. The fifth one ends the challenge. */
@@ -103,14 +102,13 @@ export class LoginChallengesRepository {
       where challenge_hash = ${challenge_hash}::bytea`);
   }
 
-  /** Deletes a challenge. */
   async delete(challenge_hash: Buffer): Promise<void> {
     await this.database.runPrepared(sql`
       delete from login_challenges
       where challenge_hash = ${challenge_hash}::bytea`);
   }
 
-  /** Deletes all challenges. */
+  /** Deletes all challenges, without a report to their users. */
   async deleteAll(): Promise<void> {
     await this.database.run(sql`delete from login_challenges`);
   }

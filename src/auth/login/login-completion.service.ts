@@ -93,7 +93,7 @@ export class LoginCompletionService {
       return this.complete({ user_id, renewal, grant, counter: attempt, held, ...authentication }, caller);
     }
     const issued = await this.challenge(verified, grant, caller);
-    await this.events.record(systemActorFor(caller), 'login.challenged', { type: 'login', id: user_id, carrier_id });
+    await this.events.record(systemActorFor(caller), 'login.challenged', { id: user_id, carrier_id });
     return issued;
   }
 
@@ -120,7 +120,7 @@ export class LoginCompletionService {
     const authentication = { amr, auth_time };
     const opened = await this.sessions.open({ session_id, user, caller, authentication, grant });
     await this.enrollmentCodes.request(user, caller);
-    await this.events.record(actor, 'login.succeeded', { type: 'login', id: user_id, carrier_id: user.carrier_id });
+    await this.events.record(actor, 'login.succeeded', { id: user_id, carrier_id: user.carrier_id });
     const permissions = withinGrant(grant, held);
     // The user was read before the session was opened.
     return { user: toUserResponse({ ...user, online: true }), ...opened, ...authentication, grant, permissions, ended };

@@ -1,5 +1,6 @@
 import { AppError } from '../../http/errors/app-error';
 import { shareOf } from '../../platform/instance';
+import { waitIn } from '../passwords/hash-queue';
 
 interface AccountQueue {
   /** attempts that run */
@@ -75,21 +76,7 @@ export class LoginQueue {
     const hasPlace = this.waiting < waitingMax && queue.waiting.length < waitingPerAccountMax;
     if (!hasPlace) throw new AppError('service.overloaded');
     this.waiting++;
-    try {
-      await new Promise<void>((resolve, reject) => {
-        const admit = () => {
-          clearTimeout(late);
-          resolve();
-        };
-        const late = setTimeout(() => {
-          queue.waiting.splice(queue.waiting.indexOf(admit), 1);
-          reject(new AppError('service.overloaded'));
-        }, patienceMs);
-        queue.waiting.push(admit);
-      });
-    } finally {
-      this.waiting--;
-    }
+    await waitIn(queue.waiting, patienceMs).finally(() => this.waiting--);
   }
 
   /** Hands the place to the next attempt on the account, or frees it for any account. */

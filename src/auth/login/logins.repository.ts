@@ -74,21 +74,20 @@ export class LoginsRepository {
    * Returns the id and carrier of the user with a lower-case login or with an id, or null. Finds no
    * deleted users. A login with `@` is an e-mail address, because names contain no `@`.
    */
-  async findClaimed(claim: LoginClaim): Promise<ClaimedUser | null> {
-    const [row] = await this.database.runPrepared<ClaimedUser>(sql`
+  findClaimed(claim: LoginClaim): Promise<ClaimedUser | null> {
+    return this.database.findPrepared<ClaimedUser>(sql`
       select users.user_id, users.carrier_id
       from users
       where ${matches(claim)} and users.deleted_at is null
       limit 1`);
-    return row ?? null;
   }
 
   /**
    * Returns a user with the stored password, or null. Deleted users are not found. Runs the same
    * statement for null, so that a missing user takes as long (L19).
    */
-  async find(user_id: string | null): Promise<LoginRecord | null> {
-    const [row] = await this.database.runPrepared<LoginRecord>(sql`
+  find(user_id: string | null): Promise<LoginRecord | null> {
+    return this.database.findPrepared<LoginRecord>(sql`
       select
         ${userColumns},
         case
@@ -102,7 +101,6 @@ export class LoginsRepository {
       ${userJoins}
       left join credentials on credentials.user_id = users.user_id
       where users.user_id = ${user_id}::uuid and users.deleted_at is null`);
-    return row ?? null;
   }
 
   /**

@@ -163,7 +163,7 @@ export class LoginsService {
     const { user_id, carrier_id } = verified.user;
     await this.closeRight(verified);
     const changes: Changes = { reason: { after: code } };
-    await this.events.record(actor, 'login.failed', { type: 'login', id: user_id, carrier_id }, changes);
+    await this.events.record(actor, 'login.failed', { id: user_id, carrier_id }, changes);
   }
 
   /** Closes the attempt of a right password. With a second factor, it resets no counter (M12). */
@@ -195,7 +195,7 @@ export class LoginsService {
     const { user_id = null, carrier_id = null } = user ?? {};
     await this.logins.lock(user_id);
     const failed = await this.attempts.fail(attempt);
-    const target = { type: 'login' as const, id: user_id, carrier_id };
+    const target = { id: user_id, carrier_id };
     // An unknown login may be a password in the wrong field, so `account` is a keyed hash of it.
     const changes: Changes = user === null ? { login: { after: attempt.account } } : {};
     await this.events.record(actor, 'login.failed', target, { ...changes, ...reason });
@@ -206,7 +206,6 @@ export class LoginsService {
     return true;
   }
 
-  /** Gives the attempt back if the work fails. */
   private async releaseOnError<T>(attempt: LoginAttempt, work: () => Promise<T>): Promise<T> {
     try {
       return await work();

@@ -259,8 +259,8 @@ export class CredentialsRepository {
   }
 
   /** Returns the valid link with a token, without using the link. */
-  async findToken(token_hash: Buffer, purposes: TokenPurpose[]): Promise<LiveToken | null> {
-    const [row] = await this.database.run<LiveToken>(sql`
+  findToken(token_hash: Buffer, purposes: TokenPurpose[]): Promise<LiveToken | null> {
+    return this.database.find<LiveToken>(sql`
       select ${linkColumns}
       from one_time_tokens
       join users using (user_id)
@@ -268,15 +268,14 @@ export class CredentialsRepository {
         and purpose = any(${purposes}::text[])
         and expires_at > now()
         and ${isUsable}`);
-    return row ?? null;
   }
 
   /**
    * Uses a link. Only one of several concurrent requests succeeds.
    * Locks the user first, like every change of a user, so that the two cannot deadlock.
    */
-  async consumeToken(token_hash: Buffer, purposes: TokenPurpose[]): Promise<LiveToken | null> {
-    const [row] = await this.database.run<LiveToken>(sql`
+  consumeToken(token_hash: Buffer, purposes: TokenPurpose[]): Promise<LiveToken | null> {
+    return this.database.find<LiveToken>(sql`
       with used as (
         select ${linkColumns}
         from one_time_tokens
@@ -293,7 +292,6 @@ export class CredentialsRepository {
       from used
       where one_time_tokens.user_id = used.user_id and one_time_tokens.purpose = used.purpose
       returning used.*`);
-    return row ?? null;
   }
 
   /** Voids up to `limit` links of any users, and returns their number. */

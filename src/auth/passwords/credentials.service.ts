@@ -6,7 +6,7 @@ import { CONFIG, type Config } from '../../platform/config/config';
 import { CredentialsRepository, type LiveToken, type SentLink } from './credentials.repository';
 import type { TokenPurpose } from './one-time-token.entity';
 import { costsOf } from './hash-work';
-import { hashPassword, needsRehash, rehashPassword, verifyPassword, wrapMd5 } from './password-hashing';
+import { hashPassword, needsRehash, rehashPassword, verifyPassword } from './password-hashing';
 import type { HashCost } from './stored-hash';
 import { type PasswordContext, PasswordPolicy } from './policy/password-policy';
 
@@ -20,9 +20,6 @@ const allPurposes: TokenPurpose[] = ['reset', 'invite', 'email', 'shown', 'not_m
 /** A password that the policy accepts. */
 export type CheckedPassword = string & { readonly [checked]: true };
 declare const checked: unique symbol;
-
-/** Identifies an actor in the hash queue. */
-export type HashingActor = Pick<Actor, 'actor_type' | 'user_id'>;
 
 /** The stored password of a user. */
 export interface StoredPassword {
@@ -90,16 +87,8 @@ export class CredentialsService {
    * @param actor takes one place of its share of the hash queue
    * @throws request.rate_limited, service.overloaded
    */
-  hashNewPassword(password: CheckedPassword, actor: HashingActor): Promise<string> {
+  hashNewPassword(password: CheckedPassword, actor: Pick<Actor, 'actor_type' | 'user_id'>): Promise<string> {
     return hashPassword(password, `${actor.actor_type}:${actor.user_id}`);
-  }
-
-  /**
-   * Returns the hash to store for a password of which only the MD5 is known.
-   * Slow on purpose, and waits without limit: never call it in a transaction.
-   */
-  wrapMd5(md5: string): Promise<string> {
-    return wrapMd5(md5);
   }
 
   /** Returns the costs that a rejected login is padded to now. */
@@ -115,7 +104,6 @@ export class CredentialsService {
     await this.credentials.upsertHash(user_id, password_hash, initial ? initialPasswordTtlSeconds : null);
   }
 
-  /** Voids the passwords of users. */
   voidPasswords(user_ids: string[]): Promise<void> {
     return this.credentials.voidPasswords(user_ids);
   }
@@ -172,7 +160,6 @@ export class CredentialsService {
     return this.credentials.requestTokens(user_ids, purpose, pause_seconds);
   }
 
-  /** Returns whether a link was requested in the last `within_seconds`. */
   wasRequested(user_id: string, purpose: TokenPurpose, within_seconds: number): Promise<boolean> {
     return this.credentials.wasRequested(user_id, purpose, within_seconds);
   }

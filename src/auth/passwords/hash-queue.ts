@@ -112,8 +112,11 @@ export class HashQueue {
   }
 }
 
-/** Waits in a queue. Gives up before the client would be disconnected without a response. */
-function waitIn(queue: (() => void)[], patienceMs: number | undefined): Promise<void> {
+/**
+ * Waits in a queue. Gives up before the client would be disconnected without a response.
+ * @throws service.overloaded
+ */
+export function waitIn(queue: (() => void)[], patienceMs: number | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     const admit = () => {
       clearTimeout(late);

@@ -180,8 +180,8 @@ export class LoginAttemptsRepository {
   }
 
   /** Counts a failure. Returns null if the attempt took too long and was counted already. */
-  async fail({ attempt_id, account, address }: LoginAttempt): Promise<FailedAttempt | null> {
-    const [row] = await this.database.runPrepared<FailedAttempt>(sql`
+  fail({ attempt_id, account, address }: LoginAttempt): Promise<FailedAttempt | null> {
+    return this.database.findPrepared<FailedAttempt>(sql`
       update login_attempts counter
       set (failures, locked_until, pending, used_on) = (
         select
@@ -193,7 +193,6 @@ export class LoginAttemptsRepository {
       )
       where account = ${account}::text and address = ${address}::text and pending ? ${attempt_id}::text
       returning failures, locked_until`);
-    return row ?? null;
   }
 
   /**

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import type { ChangesOf } from '../../audit/event-catalogue';
 import type { AppError } from '../../http/errors/app-error';
 import { limitReached } from '../../http/errors/limit-reached';
 import { newId } from '../../platform/random';
@@ -15,12 +16,6 @@ import {
   type LoginCounter,
   LoginAttemptsRepository,
 } from './login-attempts.repository';
-
-/** Details of a lockout in an event. */
-interface LockChanges {
-  failures?: { after: number };
-  locked_until?: { after: string };
-}
 
 /** `Retry-After` of a permanent lock. No other lock lasts longer. */
 const foreverSeconds = 86_400;
@@ -129,7 +124,6 @@ export class LoginAttemptsService implements OnModuleInit {
     await this.attempts.clearAt({ account: codesOf(user_id), user_id, address });
   }
 
-  /** Lists the lockouts of a user that are in force. */
   listLocks(user_id: string): Promise<Lock[]> {
     return this.attempts.listLocks(user_id);
   }
@@ -145,7 +139,7 @@ export class LoginAttemptsService implements OnModuleInit {
 }
 
 /** Returns the details of a lockout for the event of a failure. Empty if no lockout began. */
-export function lockChangesOf(failed: FailedAttempt | null): LockChanges {
+export function lockChangesOf(failed: FailedAttempt | null): ChangesOf<'login.locked' | 'login.second_factor_failed'> {
   if (failed === null || failed.locked_until === null) return {};
   return { failures: { after: failed.failures }, locked_until: { after: failed.locked_until.toISOString() } };
 }

@@ -60,7 +60,10 @@ export function verifyPassword(
   });
 }
 
-/** Wraps the MD5 of a password inside Argon2id. Waits for a place in the queue without limit. */
+/**
+ * Wraps the MD5 of a password inside Argon2id.
+ * Slow on purpose, and waits without limit: never call it in a transaction.
+ */
 export async function wrapMd5(md5: string): Promise<string> {
   return `${md5Mark}${await queue.runInBackground(() => hash(md5.toLowerCase(), parameters))}`;
 }

@@ -14,9 +14,6 @@ import { MailJobsService } from './mail-jobs.service';
 import { RecoveryController } from './recovery.controller';
 import { RecoveryService } from './recovery.service';
 import { ResetRequestsService } from './reset-requests.service';
-import { RestoreService } from './restore.service';
-import { SessionsModule } from '../sessions/sessions.module';
-import { SigningKeysModule } from '../signing-keys/signing-keys.module';
 import { WebhooksModule } from '../../webhooks/webhooks.module';
 
 /** Sets passwords and confirms e-mail addresses by mailed link. */
@@ -30,20 +27,11 @@ import { WebhooksModule } from '../../webhooks/webhooks.module';
     JobsModule,
     MailModule,
     RateLimitsModule,
-    SessionsModule,
-    SigningKeysModule,
     UserMailsModule,
     UsersModule,
   ],
   controllers: [RecoveryController],
-  providers: [
-    FirstAdministrator,
-    LinkPagesService,
-    MailJobsService,
-    RecoveryService,
-    ResetRequestsService,
-    RestoreService,
-  ],
-  exports: [FirstAdministrator, RestoreService],
+  providers: [FirstAdministrator, LinkPagesService, MailJobsService, RecoveryService, ResetRequestsService],
+  exports: [FirstAdministrator],
 })
 export class RecoveryModule {}

@@ -149,7 +149,7 @@ export class RecoveryService {
     for (const { factor_id, kind, name } of found.filter((factor) => !older.has(factor.factor_id))) {
       await this.factors.remove(user_id, factor_id);
       const changes = { factor_id: { before: factor_id }, kind: { before: kind }, name: { before: name } };
-      await this.events.record(actor, 'factor.removed', { type: 'user', id: user_id, carrier_id }, changes);
+      await this.events.record(actor, 'factor.removed', { id: user_id, carrier_id }, changes);
     }
   }
 }

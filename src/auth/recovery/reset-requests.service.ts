@@ -68,11 +68,7 @@ export class ResetRequestsService implements OnModuleInit {
     if (user === null || user.status === 'disabled') return false;
     const actor = systemActorFor(callerFor({ ...caller, user_agent: null }, user));
     if (!(await this.mails.requestReset(user, actor.ip))) return false;
-    await this.events.record(actor, 'password.reset_requested', {
-      type: 'user',
-      id: user.user_id,
-      carrier_id: user.carrier_id,
-    });
+    await this.events.record(actor, 'password.reset_requested', { id: user.user_id, carrier_id: user.carrier_id });
     return true;
   }
 }

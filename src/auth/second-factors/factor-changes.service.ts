@@ -33,7 +33,6 @@ export class FactorChangesService {
     private readonly attempts: LoginAttemptsService,
   ) {}
 
-  /** Lists the factors of the actor's own user. */
   async listOwn({ user_id }: Actor): Promise<FactorListResponse> {
     const { factors, recovery_codes_left } = await this.factors.list(user_id);
     return { items: factors.map(toFactorResponse), recovery_codes_left };
@@ -57,7 +56,7 @@ export class FactorChangesService {
       await this.events.record(
         actor,
         'factor.renamed',
-        { type: 'user', id: user_id, carrier_id },
+        { id: user_id, carrier_id },
         { factor_id: { after: factor_id }, kind: { after: kind }, name: { before: previous_name, after: name } },
       );
     return toFactorResponse(renamed);
@@ -88,7 +87,7 @@ export class FactorChangesService {
     const { user_id, carrier_id, second_factors } = await this.lock(actor);
     if (second_factors.length === 0) throw new AppError('factor.not_found');
     const recovery_codes = await this.factors.renewRecoveryCodes(user_id);
-    await this.events.record(actor, 'factor.recovery_codes_renewed', { type: 'user', id: user_id, carrier_id });
+    await this.events.record(actor, 'factor.recovery_codes_renewed', { id: user_id, carrier_id });
     await this.mails.recoveryCodesRenewed(actor, user_id, recovery_codes.length);
     return { recovery_codes };
   }
@@ -188,7 +187,7 @@ export class FactorChangesService {
     const { factor_id, kind, name } = factor;
     await this.endLogins(actor, [user_id]);
     const changes = { factor_id: { before: factor_id }, kind: { before: kind }, name: { before: name } };
-    await this.events.record(actor, 'factor.removed', { type: 'user', id: user_id, carrier_id }, changes);
+    await this.events.record(actor, 'factor.removed', { id: user_id, carrier_id }, changes);
     await this.mails.factorRemoved(actor, user_id, kind, factor_id);
   }
 

@@ -149,7 +149,7 @@ export class FactorEnrollmentService {
       await this.sessions.reauthenticate(actor, methods);
     }
     const changes = { factor_id: { after: factor_id }, kind: { after: kind }, name: { after: name } };
-    await this.events.record(actor, 'factor.enrolled', { type: 'user', id: user_id, carrier_id }, changes);
+    await this.events.record(actor, 'factor.enrolled', { id: user_id, carrier_id }, changes);
     await this.mails.factorEnrolled(actor, user_id, kind);
     return recovery_codes === undefined ? {} : { recovery_codes };
   }

@@ -13,10 +13,7 @@ import { LoginQueue, queueLimits } from '../login/login-queue';
 export type FactorProof = { code: string } | { recovery_code: string } | { passkey: PasskeyProof };
 
 /** The locked user who sends a proof. */
-export interface ProvingUser {
-  user_id: string;
-  carrier_id: string | null;
-}
+export type ProvingUser = Pick<Actor, 'user_id' | 'carrier_id'>;
 
 /** Result of a proof: authentication methods (RFC 8176) of the factor, or why it was rejected. */
 export type ProofResult = { amr: string[] } | { rejection: ProofRejection };
@@ -93,7 +90,7 @@ export class FactorProofsService {
       return { rejection: 'auth.invalid_second_factor' };
     }
     await this.attempts.clearCodesAt(user_id, address);
-    const target = { type: 'user' as const, id: user_id, carrier_id };
+    const target = { id: user_id, carrier_id };
     await this.events.record(actor, 'factor.recovery_code_used', target, { codes_left: { after: codes_left } });
     await this.mails.recoveryCodeUsed(actor, user_id, codes_left);
     return { amr: codeMethods };
@@ -116,6 +113,6 @@ export class FactorProofsService {
     { user_id, carrier_id }: ProvingUser,
     changes: ChangesOf<'login.second_factor_failed'>,
   ): Promise<void> {
-    await this.events.record(actor, 'login.second_factor_failed', { type: 'login', id: user_id, carrier_id }, changes);
+    await this.events.record(actor, 'login.second_factor_failed', { id: user_id, carrier_id }, changes);
   }
 }

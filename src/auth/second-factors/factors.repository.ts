@@ -97,8 +97,8 @@ export class FactorsRepository {
   }
 
   /** Returns the secret of an authenticator app that is not confirmed, or null. */
-  async findUnconfirmed(user_id: string, factor_id: string): Promise<TotpSecret | null> {
-    const [row] = await this.database.run<TotpSecret>(sql`
+  findUnconfirmed(user_id: string, factor_id: string): Promise<TotpSecret | null> {
+    return this.database.find<TotpSecret>(sql`
       select factor_id, secret, ${currentStep} as step
       from second_factors
       where user_id = ${user_id}::uuid
@@ -106,7 +106,6 @@ export class FactorsRepository {
         and kind = 'totp'
         and confirmed_at is null
         and not ${expiredFactor}`);
-    return row ?? null;
   }
 
   /** Returns the secrets of the confirmed authenticator apps of a user. */
@@ -123,8 +122,8 @@ export class FactorsRepository {
    * requests with the same code succeeds.
    * @param confirmed whether the factor must be confirmed already
    */
-  async acceptStep(user_id: string, factor_id: string, step: number, confirmed: boolean): Promise<FactorRecord | null> {
-    const [row] = await this.database.runPrepared<FactorRecord>(sql`
+  acceptStep(user_id: string, factor_id: string, step: number, confirmed: boolean): Promise<FactorRecord | null> {
+    return this.database.findPrepared<FactorRecord>(sql`
       with accepted as (
         insert into totp_steps (user_id, step)
         values (${user_id}::uuid, ${step}::bigint)
@@ -139,7 +138,6 @@ export class FactorsRepository {
         and factor_id = ${factor_id}::uuid
         and (confirmed_at is not null) = ${confirmed}::boolean
       returning ${columns}`);
-    return row ?? null;
   }
 
   /** Counts a wrong code of an unconfirmed factor. The one with number `max` deletes the factor. */
@@ -155,8 +153,8 @@ export class FactorsRepository {
       where factor_id = ${factor_id}::uuid and not exists (select from counted)`);
   }
 
-  async rename(user_id: string, factor_id: string, name: string): Promise<(FactorRecord & PreviousName) | null> {
-    const [row] = await this.database.run<FactorRecord & PreviousName>(sql`
+  rename(user_id: string, factor_id: string, name: string): Promise<(FactorRecord & PreviousName) | null> {
+    return this.database.find<FactorRecord & PreviousName>(sql`
       with before as (
         select factor_id as renamed_id, name as previous_name
         from second_factors
@@ -168,15 +166,13 @@ export class FactorsRepository {
       from before
       where factor_id = renamed_id
       returning ${columns}, previous_name`);
-    return row ?? null;
   }
 
-  async delete(user_id: string, factor_id: string): Promise<FactorRecord | null> {
-    const [row] = await this.database.run<FactorRecord>(sql`
+  delete(user_id: string, factor_id: string): Promise<FactorRecord | null> {
+    return this.database.find<FactorRecord>(sql`
       delete from second_factors
       where user_id = ${user_id}::uuid and factor_id = ${factor_id}::uuid and not ${expiredFactor}
       returning ${columns}`);
-    return row ?? null;
   }
 
   deleteAll(user_ids: string[]): Promise<FactorRecord[]> {

@@ -4,8 +4,9 @@ import type { FactorKind } from '../../access/actor';
 import { newId } from '../../platform/random';
 import { CONFIG, type Config } from '../../platform/config/config';
 import { JobsService } from '../../platform/jobs/jobs.service';
-import { EnrollmentCodesService } from './codes/enrollment-codes.service';
+import { EnrollmentCodesRepository } from './codes/enrollment-codes.repository';
 import { FactorSecrets } from './factor-secrets';
+import type { AddedTotpResponse } from './factors.dto';
 import {
   type FactorRecord,
   FactorsRepository,
@@ -27,19 +28,7 @@ const firstId = '00000000-0000-0000-0000-000000000000';
 export type FactorMethod = FactorKind | 'recovery_code';
 
 /** A new authenticator app. */
-export interface AddedTotp {
-  factor_id: string;
-  /** base32 */
-  secret: string;
-  /** URI that an authenticator app reads from a QR code */
-  otpauth_uri: string;
-}
-
-/** The factors of a user. */
-export interface UserFactors {
-  factors: FactorRecord[];
-  recovery_codes_left: number;
-}
+export type AddedTotp = Omit<AddedTotpResponse, 'qr_svg'>;
 
 /**
  * Manages second factors and recovery codes. Knows users by id only.
@@ -52,7 +41,7 @@ export class FactorsService implements OnModuleInit {
 
   constructor(
     private readonly factors: FactorsRepository,
-    private readonly enrollmentCodes: EnrollmentCodesService,
+    private readonly enrollmentCodes: EnrollmentCodesRepository,
     private readonly jobs: JobsService,
     @Inject(CONFIG) private readonly config: Config,
   ) {
@@ -67,7 +56,7 @@ export class FactorsService implements OnModuleInit {
   }
 
   /** Returns the factors of a user, oldest first, and the number of recovery codes. */
-  async list(user_id: string): Promise<UserFactors> {
+  async list(user_id: string): Promise<{ factors: FactorRecord[]; recovery_codes_left: number }> {
     const [factors, { recovery_codes_left }] = [await this.factors.list(user_id), await this.summary(user_id)];
     return { factors, recovery_codes_left };
   }
@@ -125,7 +114,6 @@ export class FactorsService implements OnModuleInit {
     return used?.factor_id ?? null;
   }
 
-  /** Renames a factor. Returns the factor with its previous name, or null. */
   rename(user_id: string, factor_id: string, name: string): Promise<(FactorRecord & { previous_name: string }) | null> {
     return this.factors.rename(user_id, factor_id, name);
   }

@@ -6,16 +6,12 @@ import { rawSql, sql, type SqlFragment } from '../../http/lists/sql';
 import { Database } from '../../platform/database/database';
 import type { EventBase } from '../../audit/event-base';
 import { recordEventsSql } from '../../audit/events.sql';
-import type { EndedReason } from './session.entity';
+import type { EndedReason, SessionEntity } from './session.entity';
 import type { SessionReach } from './session-list';
 import { liveSession, reachableSession, sessionFilterSql, sessionListSql } from './session-list.sql';
 
 /** A session that ended. */
-export interface EndedSession {
-  session_id: string;
-  user_id: string;
-  carrier_id: string | null;
-}
+export type EndedSession = Pick<SessionEntity, 'session_id' | 'user_id' | 'carrier_id'>;
 
 /**
  * SQL that ends sessions. Each method records one event per session and returns the number of
@@ -54,7 +50,6 @@ export class SessionEndsRepository {
     return this.run(event, sql`sessions.session_id = ${session_id}::uuid`, sql`${reason}::text`);
   }
 
-  /** Ends the sessions of users, except one. */
   endOfUsers(
     user_ids: string[],
     reason: EndedReason,
@@ -130,13 +125,12 @@ export class SessionEndsRepository {
   }
 
   /** Ends a session whose refresh token was reused. Returns null if the session ended before. */
-  async endReused(session_id: string): Promise<EndedSession | null> {
-    const [row] = await this.database.run<EndedSession>(sql`
+  endReused(session_id: string): Promise<EndedSession | null> {
+    return this.database.find<EndedSession>(sql`
       update sessions
       set ended_at = now(), ended_reason = 'token_reuse'
       where session_id = ${session_id}::uuid and ${liveSession}
       returning session_id, user_id, carrier_id`);
-    return row ?? null;
   }
 
   private async run(

@@ -42,20 +42,13 @@ export interface NewSession extends Pick<
 }
 
 /** Columns of a session whose refresh token was rotated. */
-export interface RotatedSession {
-  user_id: string;
-  last_seen_at: Date;
-  expires_at: Date;
-}
+export type RotatedSession = Pick<SessionEntity, 'user_id' | 'last_seen_at' | 'expires_at'>;
 
 /** Result of a rotation. `user_id` is null if the refresh token was not the current one. */
 export type RotationResult = { asked_at: Date } & (RotatedSession | { user_id: null });
 
 /** A session whose refresh token was rotated during the grace period. */
-export interface RecentlyRotatedSession extends RotatedSession {
-  /** hash of the current refresh token */
-  refresh_token_hash: Buffer;
-}
+export type RecentlyRotatedSession = RotatedSession & Pick<SessionEntity, 'refresh_token_hash'>;
 
 /** SQL of sessions. `SessionEndsRepository` has the SQL that ends sessions. */
 @Injectable()
@@ -85,18 +78,14 @@ export class SessionsRepository {
    * Notes that the user of a live session authenticated now, and adds the methods. A trigger
    * notifies all instances. Returns null if the session ended.
    */
-  async reauthenticate(
-    session_id: string,
-    methods: string[],
-  ): Promise<Pick<SessionRecord, 'amr' | 'auth_time'> | null> {
-    const [row] = await this.database.runPrepared<Pick<SessionRecord, 'amr' | 'auth_time'>>(sql`
+  reauthenticate(session_id: string, methods: string[]): Promise<Pick<SessionRecord, 'amr' | 'auth_time'> | null> {
+    return this.database.findPrepared<Pick<SessionRecord, 'amr' | 'auth_time'>>(sql`
       update sessions
       set
         auth_time = now(),
         amr = amr || array(select method from unnest(${methods}::text[]) method where method <> all(amr))
       where session_id = ${session_id}::uuid and ${liveSession}
       returning amr, auth_time`);
-    return row ?? null;
   }
 
   /** Replaces a grant. A trigger notifies all instances. Returns false if it changed meanwhile. */
@@ -109,12 +98,11 @@ export class SessionsRepository {
     return rows.length > 0;
   }
 
-  async find(session_id: string, reach: SessionReach): Promise<SessionRecord | null> {
-    const [row] = await this.database.runPrepared<SessionRecord>(sql`
+  find(session_id: string, reach: SessionReach): Promise<SessionRecord | null> {
+    return this.database.findPrepared<SessionRecord>(sql`
       select ${columns}
       from ${sessionListSql.from}
       where sessions.session_id = ${session_id}::uuid and ${reachableSession(reach)}`);
-    return row ?? null;
   }
 
   async list(reach: SessionReach, query: ListQuery): Promise<Page<Answered<SessionRecord>>> {
@@ -180,20 +168,19 @@ export class SessionsRepository {
    * Returns a live session whose token was rotated within the grace period before `asked_at`.
    * A slow database does not shorten the grace period.
    */
-  async findRotatedWithin(
+  findRotatedWithin(
     session_id: string,
     before: Buffer,
     asked_at: Date,
     grace_seconds: number,
   ): Promise<RecentlyRotatedSession | null> {
-    const [row] = await this.database.run<RecentlyRotatedSession>(sql`
+    return this.database.find<RecentlyRotatedSession>(sql`
       select user_id, last_seen_at, expires_at, refresh_token_hash
       from sessions
       where session_id = ${session_id}::uuid
         and previous_refresh_token_hash = ${before}
         and refreshed_at > ${asked_at}::timestamptz - ${grace_seconds}::integer * interval '1 second'
         and ${liveSession}`);
-    return row ?? null;
   }
 
   /**

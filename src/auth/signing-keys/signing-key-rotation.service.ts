@@ -116,7 +116,7 @@ export class SigningKeyRotation {
       await this.events.record(
         systemActor,
         'signing_key.rotated',
-        { type: 'signing_key' },
+        {},
         {
           kid: { before: current.kid, after: kid },
           signs_from: { after: signs_from },

@@ -49,7 +49,6 @@ export class SigningKeysRepository {
     await this.database.run(sql`update signing_keys set private_key = ${private_key} where kid = ${kid}`);
   }
 
-  /** Deletes keys. */
   async delete(kids: string[]): Promise<void> {
     await this.database.run(sql`delete from signing_keys where kid = any(${kids}::text[])`);
   }

@@ -39,7 +39,6 @@ export class ActivityNotes implements OnModuleDestroy {
     if (this.pending.has(session_id)) await this.write();
   }
 
-  /** Persists all notes before the service stops. */
   async onModuleDestroy(): Promise<void> {
     await this.write();
   }

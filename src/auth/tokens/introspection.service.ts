@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type ActiveApiKey, type Actor, isOneself, isRestricted } from '../../access/actor';
 import { holds } from '../../access/permissions';
 import { mayReach } from '../../access/scope';
+import { isKeyToken } from '../../access/api-keys/api-key-token';
 import { ApiKeysService } from '../../access/api-keys/api-keys.service';
 import { secondsOf } from '../../platform/clock';
 import { isLimited } from '../../access/token-grant';
@@ -27,7 +28,7 @@ export class IntrospectionService {
    */
   async introspect(actor: Actor, { token, ...client }: IntrospectionRequest): Promise<IntrospectionResponse> {
     assertSameClient(actor, client);
-    if (this.apiKeys.isKey(token)) return this.introspectKey(actor, token);
+    if (isKeyToken(token)) return this.introspectKey(actor, token);
     const verified = await this.find(token);
     if (verified === null) return { active: false };
     const { user, permissions } = verified.login;

@@ -75,8 +75,8 @@ export class LiveLoginsRepository {
   constructor(private readonly database: Database) {}
 
   /** Returns the login of a live session whose user may act, or null. Reads by primary keys. */
-  async find(session_id: string, user_id: string): Promise<LiveLoginRecord | null> {
-    const [row] = await this.database.runPrepared<LiveLoginRecord>(sql`
+  find(session_id: string, user_id: string): Promise<LiveLoginRecord | null> {
+    return this.database.findPrepared<LiveLoginRecord>(sql`
       select
         ${userColumns},
         sessions.session_id,
@@ -103,12 +103,11 @@ export class LiveLoginsRepository {
         and ${liveSession}
         and users.status = 'active'
         and users.deleted_at is null`);
-    return row ?? null;
   }
 
   /** Returns a user who may act: an active user who is not deleted. The session may have ended. */
-  async findActing(user_id: string, session_id: string | null): Promise<ActingRecord | null> {
-    const [row] = await this.database.runPrepared<ActingRecord>(sql`
+  findActing(user_id: string, session_id: string | null): Promise<ActingRecord | null> {
+    return this.database.findPrepared<ActingRecord>(sql`
       select
         ${userColumns},
         ${rights},
@@ -117,7 +116,6 @@ export class LiveLoginsRepository {
       ${userJoins}
       left join sessions on sessions.session_id = ${session_id}::uuid
       where users.user_id = ${user_id}::uuid and users.status = 'active' and users.deleted_at is null`);
-    return row ?? null;
   }
 
   /**

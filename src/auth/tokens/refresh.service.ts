@@ -59,7 +59,7 @@ export class RefreshService {
     await this.events.record(
       systemActorFor(origin),
       'session.token_reused',
-      { type: 'session', id: session_id, carrier_id },
+      { id: session_id, carrier_id },
       { user_id: { before: user_id } },
     );
     await this.mails.tokenReused(user_id, origin);

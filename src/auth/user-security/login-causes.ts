@@ -1,5 +1,5 @@
 import type { Lock } from '../passwords/login-attempts.repository';
-import type { CauseActorResponse, LoginCauseResponse } from './login-check.dto';
+import type { LoginCauseResponse } from './login-check.dto';
 import type { BlockedAddress, CheckedUser, LoginEvent } from './login-check.repository';
 
 /** What decides whether a user can log in. */
@@ -40,14 +40,12 @@ export function causesOf(facts: LoginFacts): LoginCauseResponse[] {
 
 function deleted({ user: { deleted_at }, events }: LoginFacts): Cause {
   if (deleted_at === null) return null;
-  return { code: 'deleted', blocks: true, since: deleted_at, ...originOf(events, 'deleted'), remedies: ['restore'] };
+  return { code: 'deleted', blocks: true, ...originOf(events, 'deleted'), since: deleted_at, remedies: ['restore'] };
 }
 
 function disabled({ user: { status }, events }: LoginFacts): Cause {
   if (status !== 'disabled') return null;
-  const event = events.find(({ kind }) => kind === 'disabled');
-  const since = event && { since: event.occurred_at };
-  return { code: 'disabled', blocks: true, ...since, ...originOf(events, 'disabled'), remedies: ['enable'] };
+  return { code: 'disabled', blocks: true, ...originOf(events, 'disabled'), remedies: ['enable'] };
 }
 
 /** A known address has its own lockout, and so have all other addresses together. */
@@ -91,11 +89,9 @@ function invited({ user: { status, invitation, invited_at, invitation_expires_at
 
 function passwordVoided({ user, events }: LoginFacts): Cause {
   if (user.status === 'invited' || user.password !== 'voided') return null;
-  const event = events.find(({ kind }) => kind === 'secured');
   return {
     code: 'password_voided',
     blocks: !hasPasskey(user),
-    ...(event && { since: event.occurred_at }),
     ...originOf(events, 'secured'),
     remedies: ['secure', 'correct_email'],
   };
@@ -148,13 +144,13 @@ function hasPasskey({ second_factors }: CheckedUser): boolean {
   return second_factors.includes('passkey');
 }
 
-/** Returns the actor and the operation of the newest event of a kind. */
+/** Returns the time, the actor and the operation of the newest event of a kind. */
 function originOf(
   events: LoginEvent[],
   kind: LoginEvent['kind'],
-): { by?: CauseActorResponse; evidence?: { operation_id: string } } {
+): Pick<LoginCauseResponse, 'since' | 'by' | 'evidence'> {
   const event = events.find((one) => one.kind === kind);
   if (event === undefined) return {};
-  const { actor_type, actor_id, actor_name: name, operation_id } = event;
-  return { by: { actor_type, actor_id, name }, ...(operation_id !== null && { evidence: { operation_id } }) };
+  const { occurred_at: since, actor_type, actor_id, actor_name: name, operation_id } = event;
+  return { since, by: { actor_type, actor_id, name }, ...(operation_id !== null && { evidence: { operation_id } }) };
 }

@@ -75,8 +75,8 @@ export class LoginCheckRepository {
   ) {}
 
   /** Returns a user within a scope, or null. @param deleted whether to find deleted users */
-  async find(user_id: string, scope: Scope, deleted: boolean): Promise<CheckedUser | null> {
-    const [row] = await this.database.run<CheckedUser>(sql`
+  find(user_id: string, scope: Scope, deleted: boolean): Promise<CheckedUser | null> {
+    return this.database.find<CheckedUser>(sql`
       select
         users.status,
         users.deleted_at,
@@ -102,7 +102,6 @@ export class LoginCheckRepository {
       where users.user_id = ${user_id}::uuid
         and (users.deleted_at is null or ${deleted}::boolean)
         and ${visibleUsers(scope)}`);
-    return row ?? null;
   }
 
   /**
@@ -171,8 +170,8 @@ export class LoginCheckRepository {
    * of another address, or null.
    * @param ip address of the last rejected login
    */
-  async findBlock(user_id: string, ip: string | null): Promise<BlockedAddress | null> {
-    const [row] = await this.database.run<BlockedAddress>(sql`
+  findBlock(user_id: string, ip: string | null): Promise<BlockedAddress | null> {
+    return this.database.find<BlockedAddress>(sql`
       with addresses as (
         select address::inet as ip, true as known
         from login_attempts
@@ -191,6 +190,5 @@ export class LoginCheckRepository {
       join address_blocks on address_blocks.network >>= addresses.ip and address_blocks.expires_at > now()
       order by addresses.known desc, address_blocks.expires_at desc
       limit 1`);
-    return row ?? null;
   }
 }

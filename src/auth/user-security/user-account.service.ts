@@ -39,7 +39,7 @@ export class UserAccountService {
     await this.logins.noteLock(user_id, null);
     await this.attempts.clear(user_id);
     await this.attempts.clearCodes([user_id]);
-    await this.events.record(actor, 'user.unlocked', { type: 'user', id: user_id, carrier_id });
+    await this.events.record(actor, 'user.unlocked', { id: user_id, carrier_id });
   }
 
   /**

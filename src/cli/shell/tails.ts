@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { eventCatalogue } from '../../audit/event-catalogue';
 import { command, inSeconds, type Shell, type ShellCommand } from './command';
 import { type Answer, cell, note } from './output';
 import { findUser } from './users';
@@ -86,9 +85,6 @@ async function* tailAudit({ identity, options, signal }: Shell): AsyncGenerator<
 }
 
 async function filterOf({ identity, options: { type, user } }: Shell) {
-  // The log accepts any type: it may contain events of other versions.
-  const unknown = type?.filter((one) => !Object.hasOwn(eventCatalogue, one)) ?? [];
-  if (unknown.length > 0) note(`This version records no ${unknown.join(' and no ')}`);
   return {
     ...(type && { event_type_in: type }),
     ...(user !== undefined && { target_id: (await findUser(identity, user)).user_id }),

@@ -74,12 +74,11 @@ export class IdempotencyRepository {
   }
 
   /** Returns the state of a key, or null if the key was released meanwhile. */
-  async find(scope: KeyScope): Promise<KeyState | null> {
-    const [row] = await this.database.runPrepared<KeyState>(sql`
+  find(scope: KeyScope): Promise<KeyState | null> {
+    return this.database.findPrepared<KeyState>(sql`
       select actor_scope, request_hash, status, answer
       from idempotency_keys
       where ${isKey(scope)}`);
-    return row ?? null;
   }
 
   /** Extends a reservation. */

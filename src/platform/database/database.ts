@@ -66,6 +66,13 @@ export class Database {
    */
   readonly runPrepared = <Row>(query: SqlFragment): Promise<Row[]> => this.dates.runPrepared(query);
 
+  /** Runs a query, and returns its first row or null. */
+  readonly find = async <Row>(query: SqlFragment): Promise<Row | null> => (await this.run<Row>(query))[0] ?? null;
+
+  /** Runs a frequent query like `runPrepared`, and returns its first row or null. */
+  readonly findPrepared = async <Row>(query: SqlFragment): Promise<Row | null> =>
+    (await this.runPrepared<Row>(query))[0] ?? null;
+
   /**
    * Opens a snapshot for reading more rows than fit into memory. Limited to one per holder.
    * @param signal closes the snapshot

@@ -71,14 +71,6 @@ export class BulkChangesService implements OnModuleInit {
   }
 
   /**
-   * Rejects the undo of a deletion once the limit of conflicts is reached.
-   * @throws request.rate_limited
-   */
-  async assertMayRestore(actor: Actor): Promise<void> {
-    await this.conflicts.assertOpen(actor);
-  }
-
-  /**
    * Counts the deleted users whose name or address belongs to a user outside the actor's scope.
    * Returns the user of the first conflict beyond the limit and all users after this user. The undo
    * skips them, so that the actor cannot tell taken names from free names (B25).

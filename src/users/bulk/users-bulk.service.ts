@@ -5,6 +5,7 @@ import { assertFresh } from '../../access/fresh';
 import { AppError, invalid } from '../../http/errors/app-error';
 import { CONFIG, type Config } from '../../platform/config/config';
 import { newId } from '../../platform/random';
+import { ConflictLimitService } from '../../access/rate-limits/conflict-limit.service';
 import { IdempotencyService } from '../../http/idempotency/idempotency.service';
 import type { OperationResponse } from '../operations/operations.dto';
 import { type OperationRequest, OperationsService } from '../operations/operations.service';
@@ -45,6 +46,7 @@ export class UsersBulkService {
     private readonly bulkChanges: BulkChangesService,
     private readonly operations: OperationsService,
     private readonly idempotency: IdempotencyService,
+    private readonly conflicts: ConflictLimitService,
     @Inject(CONFIG) config: Config,
   ) {
     this.tokens = new ConfirmTokens(config.APP_SECRET);
@@ -90,7 +92,7 @@ export class UsersBulkService {
   async undo(actor: Actor, operation_id: string): Promise<OperationResponse> {
     const { kind, finished_at } = await this.operations.get(actor, operation_id);
     if (finished_at === null || kind === 'undo') throw new AppError('operation.not_undoable');
-    if (kind === 'delete') await this.bulkChanges.assertMayRestore(actor);
+    if (kind === 'delete') await this.conflicts.assertOpen(actor);
     const times = await this.operations.timesOf(operation_id);
     const checked = await this.changes.check(actor, undoOf(actor, kind, operation_id, times));
     const operation: OperationRequest = {

@@ -27,12 +27,11 @@ export class MailsRepository {
   constructor(private readonly database: Database) {}
 
   /** Returns a mail to a user within the scope, or null. */
-  async find(mail_id: string, scope: Scope): Promise<MailResponse | null> {
-    const [row] = await this.database.run<MailResponse>(sql`
+  find(mail_id: string, scope: Scope): Promise<MailResponse | null> {
+    return this.database.find<MailResponse>(sql`
       select ${columns}
       from ${mailListSql.from}
       where mails.mail_id = ${mail_id}::uuid and ${visibleMails(scope)}`);
-    return row ?? null;
   }
 
   /** Returns one page of the mails to users within a scope that match a query. */
@@ -57,15 +56,6 @@ export class MailsRepository {
       select case jobs.state when 'running' then 'sending' else jobs.state end as state, count(*)::integer as count
       from ${jobsSql(mailJob)}
       group by 1`);
-  }
-
-  /** Counts the mails to all users that fail, see `MailResponse.failing`. */
-  async countFailing(): Promise<number> {
-    const [row] = await this.database.run<{ count: number }>(sql`
-      select count(*)::integer as count
-      from ${mailListSql.from}
-      where mails.failing`);
-    return row?.count ?? 0;
   }
 
   /** Lists the links of invited users, and the active users with a voided password. */

@@ -75,11 +75,6 @@ export class MailsService {
       .map(({ mail }) => mail);
   }
 
-  /** Counts the mails to all users that failed at least twice or got a 5xx response. */
-  countFailing(): Promise<number> {
-    return this.mails.countFailing();
-  }
-
   /**
    * Sends a waiting or failed mail now. If the limit of its address delayed the mail, the job
    * checks the limit again and may delay the mail again (E13).
@@ -92,7 +87,7 @@ export class MailsService {
     if (!(await this.jobs.runNow(mail_id))) throw new AppError('mail.being_sent');
     const { user_id, carrier_id, kind } = mail;
     const changes = { mail_id: { after: mail_id }, kind: { after: kind } };
-    await this.events.record(actor, 'mail.retried', { type: 'user', id: user_id, carrier_id }, changes);
+    await this.events.record(actor, 'mail.retried', { id: user_id, carrier_id }, changes);
     const retried = await this.mails.find(mail_id, actor);
     return toMailResponse(retried ?? mail);
   }

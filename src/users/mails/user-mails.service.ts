@@ -220,7 +220,6 @@ export class UserMailsService {
     await this.cancel(user_ids, isReset ? mails : ['email-confirmation']);
   }
 
-  /** Cancels all mails to users. */
   async cancelAll(user_ids: string[]): Promise<void> {
     await this.jobs.cancelOf(user_ids);
   }

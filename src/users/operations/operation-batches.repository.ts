@@ -62,8 +62,8 @@ export class OperationBatchesRepository {
   }
 
   /** Returns the actor, user and carrier of a batch; null if the operation does not exist. */
-  async findOwner(operation_id: string): Promise<WorkOwner | null> {
-    const [row] = await this.database.runPrepared<WorkOwner>(sql`
+  findOwner(operation_id: string): Promise<WorkOwner | null> {
+    return this.database.findPrepared<WorkOwner>(sql`
       select
         case actor_type when 'user' then '' else actor_type || ':' end || actor_id as actor,
         coalesce(keys.created_by, actor_id) as user,
@@ -71,7 +71,6 @@ export class OperationBatchesRepository {
       from operations
       ${joinOwner}
       where operation_id = ${operation_id}::uuid`);
-    return row ?? null;
   }
 
   /**
@@ -170,7 +169,6 @@ export class OperationBatchesRepository {
     return added.length > 0;
   }
 
-  /** Removes a batch that is done. */
   async remove({ operation_id, number }: OperationBatchEntity): Promise<void> {
     await this.database.repository(OperationBatchEntity).delete({ operation_id, number });
   }
@@ -195,7 +193,6 @@ export class OperationBatchesRepository {
     return true;
   }
 
-  /** Counts the operations that have not ended. */
   async countUnfinished(): Promise<UnfinishedCount[]> {
     return this.database.run<UnfinishedCount>(sql`
       select

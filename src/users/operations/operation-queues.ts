@@ -4,15 +4,11 @@ export const operationJob = 'run-operations';
 /** Number of skipped users or rows that an operation lists. */
 export const listedMax = 100;
 
-/** Limits of the skipped rows that an operation keeps. The first limit reached applies. */
-export interface SkippedLimits {
-  rows: number;
-  /** size of the faults and cells */
-  bytes: number;
-}
-
-/** Bounds the disk space of imports whose rows all fail. Tests lower the limits. */
-export const skippedLimits: SkippedLimits = { rows: 100_000, bytes: 67_108_864 };
+/**
+ * Limits of the skipped rows that an operation keeps, and of the bytes of their faults and cells.
+ * They bound the disk space of imports whose rows all fail. Tests lower them.
+ */
+export const skippedLimits = { rows: 100_000, bytes: 67_108_864 };
 
 /** Days for which the skipped rows of a file are kept after the end of the operation. */
 export const skippedDays = 30;

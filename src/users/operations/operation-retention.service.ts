@@ -33,7 +33,6 @@ export class OperationRetention implements OnModuleInit {
     await this.retention.remove('skipped_rows', () => this.rows.removeOld(skippedDays));
   }
 
-  /** Removes finished operations. */
   async removeOld(): Promise<void> {
     const { OPERATION_DAYS } = this.config;
     if (OPERATION_DAYS === 0) return;

@@ -110,7 +110,6 @@ export class OperationRunner implements OnModuleInit, OnApplicationBootstrap, On
     while ((await this.step(operation_id, await this.batches.findNext(operation_id), 'wait')) === 'worked');
   }
 
-  /** The handler of the job. */
   private async work(lane: string): Promise<void> {
     if (this.turns >= Math.min(turnsMax, Math.max(1, this.admission.limits.placesMax - 1))) return;
     this.turns++;
@@ -227,7 +226,7 @@ export class OperationRunner implements OnModuleInit, OnApplicationBootstrap, On
     const { skipped_rows = [] } = outcome;
     // `skipped_count` is the count before this batch, because the operation is locked.
     if (skipped_rows.length > 0 && operation.skipped_count < skippedLimits.rows)
-      await this.skippedRows.add(operation_id, skipped_rows, skippedLimits);
+      await this.skippedRows.add(operation_id, skipped_rows);
     return { step: 'worked', outcome };
   }
 

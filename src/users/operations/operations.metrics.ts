@@ -2,7 +2,6 @@ import { Gauge } from 'prom-client';
 import { operationKinds } from './operation.entity';
 import type { UnfinishedCount } from './operation-batches.repository';
 
-/** Operations that have not ended. */
 const operationsUnfinished = new Gauge({
   name: 'carrier_identity_operations_unfinished',
   help: 'Operations that have not ended, by kind and status: receiving, waiting or running',
@@ -10,7 +9,6 @@ const operationsUnfinished = new Gauge({
   aggregator: 'max',
 });
 
-/** Progress of the operations that have not ended. */
 const operationItems = new Gauge({
   name: 'carrier_identity_operation_items',
   help: 'Users or rows of operations that have not ended, by kind and progress: processed or remaining',
@@ -18,7 +16,6 @@ const operationItems = new Gauge({
   aggregator: 'max',
 });
 
-/** Time since the last progress of an accepted operation. */
 const operationIdle = new Gauge({
   name: 'carrier_identity_operation_idle_seconds',
   help: 'Longest time without progress of an accepted operation that has not ended, by kind',

@@ -64,13 +64,12 @@ export class OperationsRepository {
   }
 
   /** Returns an operation that the reader may see, or null. @param reader null = no restriction */
-  async find(operation_id: string, reader: OperationReader | null): Promise<OperationRecord | null> {
-    const [row] = await this.database.run<OperationRecord>(sql`
+  find(operation_id: string, reader: OperationReader | null): Promise<OperationRecord | null> {
+    return this.database.find<OperationRecord>(sql`
       select ${operationColumns}
       from operations
       where operation_id = ${operation_id}::uuid
         and ${reader === null ? sql`true` : visibleOperations(reader)}`);
-    return row ?? null;
   }
 
   /** Returns one page of the operations that the reader sees and the query matches. */
@@ -91,12 +90,11 @@ export class OperationsRepository {
         : sql`select pg_advisory_xact_lock(hashtextextended(${operation_id}, 0)), true as locked`,
     );
     if (turn[0]?.locked !== true) return null;
-    const [row] = await this.database.run<OperationRecord>(sql`
+    return this.database.find<OperationRecord>(sql`
       select ${operationColumns}
       from operations
       where operation_id = ${operation_id}::uuid
       for update ${rawSql(others === 'skip' ? 'skip locked' : '')}`);
-    return row ?? null;
   }
 
   /**
@@ -232,13 +230,12 @@ export class OperationsRepository {
    * Returns when the events of a finished operation were recorded, or null if the operation is gone
    * or unfinished.
    */
-  async findTimes(operation_id: string): Promise<OperationTimes | null> {
-    const [row] = await this.database.run<OperationTimes>(sql`
+  findTimes(operation_id: string): Promise<OperationTimes | null> {
+    return this.database.find<OperationTimes>(sql`
       select created_at as began_at, finished_at as ended_at
       from operations
       where operation_id = ${operation_id}::uuid
         and finished_at is not null`);
-    return row ?? null;
   }
 
   /**

@@ -137,7 +137,7 @@ export class OperationsService {
   async recordAccepted(actor: Actor, { operation_id, kind, matched, request }: AcceptedOperation): Promise<void> {
     const filters = Object.keys(request['filters'] ?? {});
     const changes = { kind: { after: kind }, matched: { after: matched }, filters: { after: filters } };
-    const target = { type: 'operation' as const, id: operation_id, operation_id };
+    const target = { id: operation_id, operation_id };
     await this.events.record(actor, 'operation.accepted', target, changes);
   }
 
@@ -201,7 +201,7 @@ export class OperationsService {
     const operation = await this.operations.lock(operation_id, 'wait');
     if (operation?.finished_at === null) {
       await this.operations.finish(operation_id, 'canceled', null);
-      await this.events.record(actor, 'operation.canceled', { type: 'operation', id: operation_id, operation_id });
+      await this.events.record(actor, 'operation.canceled', { id: operation_id, operation_id });
       await this.startRunner();
     }
     return this.get(actor, operation_id);

@@ -3,7 +3,7 @@ import type { ListQuery } from '../../http/lists/list-query';
 import { type Page, readPage } from '../../http/lists/page';
 import { rawSql, sql } from '../../http/lists/sql';
 import { Database } from '../../platform/database/database';
-import type { SkippedLimits } from './operation-queues';
+import { skippedLimits } from './operation-queues';
 import type { SkippedRow } from './operation.entity';
 import { skippedRowList } from './operation-list';
 
@@ -19,7 +19,7 @@ export class SkippedRowsRepository {
    * Adds rows in the order of their lines, until the operation has reached its limits. Call it in
    * the transaction that removes the batch of the rows.
    */
-  async add(operation_id: string, rows: SkippedRow[], limits: SkippedLimits): Promise<void> {
+  async add(operation_id: string, rows: SkippedRow[]): Promise<void> {
     await this.database.run(sql`
       with kept as (
         select count(*) as rows, coalesce(sum(pg_column_size(errors) + coalesce(pg_column_size(cells), 0)), 0) as bytes
@@ -38,8 +38,8 @@ export class SkippedRowsRepository {
         cross join kept
         window earlier as (order by line)
       ) counted
-      where rows <= ${limits.rows}::integer
-        and bytes <= ${limits.bytes}::integer`);
+      where rows <= ${skippedLimits.rows}::integer
+        and bytes <= ${skippedLimits.bytes}::integer`);
   }
 
   /** Returns one page of the rows of an operation in file order, with long cells shortened. */

@@ -38,8 +38,8 @@ export class ExportLinksRepository {
   }
 
   /** Deletes a link and returns its export, or null. Of parallel requests, only one gets it. */
-  async take(token_hash: Buffer): Promise<LinkedExport | null> {
-    const [row] = await this.database.run<LinkedExport>(sql`
+  take(token_hash: Buffer): Promise<LinkedExport | null> {
+    return this.database.find<LinkedExport>(sql`
       with used as (
         delete from export_links
         where token_hash = ${token_hash}::bytea
@@ -49,7 +49,6 @@ export class ExportLinksRepository {
       from used
       join sessions on sessions.session_id = used.session_id
       where used.expires_at > now()`);
-    return row ?? null;
   }
 
   /** Deletes the links that expired: their filters may contain personal values. */

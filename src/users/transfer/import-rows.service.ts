@@ -3,6 +3,7 @@ import type { Actor } from '../../access/actor';
 import { Admission, workOwnerOf } from '../../access/admission';
 import type { FieldError } from '../../http/errors/app-error';
 import { CredentialsService } from '../../auth/passwords/credentials.service';
+import { wrapMd5 } from '../../auth/passwords/password-hashing';
 import { eventBase } from '../../audit/event-base';
 import { ConflictLimitService, visibleScope } from '../../access/rate-limits/conflict-limit.service';
 import { type Grants, RolesService } from '../../access/roles/roles.service';
@@ -82,7 +83,7 @@ export class ImportRowsService implements OnModuleInit {
     const conflicts = users.length === 0 ? [] : await this.users.findConflicts(users, null);
     const taken = new Set(conflicts.map(({ line }) => line));
     for (const { line, password_hash } of users)
-      if (!taken.has(line) && isMd5(password_hash)) wrapped.set(line, await this.credentials.wrapMd5(password_hash));
+      if (!taken.has(line) && isMd5(password_hash)) wrapped.set(line, await wrapMd5(password_hash));
     return wrapped;
   }
 

@@ -54,8 +54,10 @@ export class UsersExportRepository {
 
   /** Opens an export of the users in a scope that match a filter, from one snapshot. */
   async open(request: ExportRequest, signal: AbortSignal, reads?: Reads): Promise<OpenExport> {
-    const { holder, format } = request;
-    const condition = exportedSql(request);
+    const { holder, scope, conditions, format } = request;
+    const condition = sql`users.deleted_at is null
+    and ${visibleUsers(scope)}
+    and ${filterSql(conditions, userFilterSql)}`;
     const source = sql`users where ${condition}`;
     const lines = format === 'csv' ? csvLines(condition, request) : jsonLines(condition, request);
     const snapshot = await (reads ?? this.database).openSnapshot(holder, signal);
@@ -80,12 +82,6 @@ async function readAll(snapshot: Snapshot, source: SqlFragment, lines: SqlFragme
     await snapshot.close();
     throw error;
   }
-}
-
-function exportedSql({ scope, conditions }: ExportRequest): SqlFragment {
-  return sql`users.deleted_at is null
-    and ${visibleUsers(scope)}
-    and ${filterSql(conditions, userFilterSql)}`;
 }
 
 function csvLines(condition: SqlFragment, { columns, delimiter }: ExportRequest): SqlFragment {

@@ -8,7 +8,7 @@ import { currentTime } from '../../platform/clock';
 import { type FieldError, invalid, limitFault } from '../../http/errors/app-error';
 import { readBoolean } from '../../http/lists/boolean-parameter';
 import { listMax } from '../../http/lists/filter-value';
-import { type Condition, parseFilter, type RawQuery } from '../../http/lists/filter';
+import { parseFilter, type RawQuery } from '../../http/lists/filter';
 import type { ListQuery } from '../../http/lists/list-query';
 import { ChangesService } from '../../audit/changes/changes.service';
 import { EventsService } from '../../audit/events.service';
@@ -16,6 +16,7 @@ import type { SkippedRowListResponse } from '../operations/operations.dto';
 import { OperationsService } from '../operations/operations.service';
 import { RolesService } from '../../access/roles/roles.service';
 import { userFilter } from '../user-list';
+import { chain } from './files/csv-dialect';
 import { exportPace, paced } from './files/paced';
 import {
   delimiters,
@@ -25,7 +26,7 @@ import {
   importColumns,
   type TransferFormat,
 } from './files/transfer-columns';
-import { type OpenExport, UsersExportRepository } from './users-export.repository';
+import { type ExportRequest, type OpenExport, UsersExportRepository } from './users-export.repository';
 
 /** A file that is written while the client reads it. */
 export interface ExportedFile {
@@ -40,27 +41,12 @@ export interface ExportedFile {
 export type ExportedUsers = ExportedFile & { changes_cursor: string };
 
 /** The parsed query of an export. */
-export interface ParsedExport {
-  conditions: Condition[];
-  format: TransferFormat;
-  columns: readonly ExportColumn[];
-  /** character between the cells of a CSV file */
-  delimiter: string;
+export interface ParsedExport extends Pick<ExportRequest, 'conditions' | 'format' | 'columns' | 'delimiter'> {
   /** whether a CSV file begins with a byte order mark */
   bom: boolean;
   hashes: boolean;
   /** the parameters as they were sent, for a link */
   sent: RawQuery;
-}
-
-/** A request for the rows that an import skipped. */
-export interface SkippedRowsRequest {
-  operation_id: string;
-  query: ListQuery;
-  /** names of the query parameters */
-  parameters: string[];
-  /** header `Accept` */
-  accept: string | undefined;
 }
 
 const mediaTypes: Record<TransferFormat, string> = {
@@ -116,7 +102,7 @@ export class UsersExportService {
             .sort(),
         },
       };
-      return this.events.record(actor, 'user.exported', { type: 'user', carrier_id: actor.carrier_id }, changes);
+      return this.events.record(actor, 'user.exported', { carrier_id: actor.carrier_id }, changes);
     });
     return { ...file, changes_cursor };
   }
@@ -125,24 +111,29 @@ export class UsersExportService {
    * Returns one page of the rows that an import skipped, or with `Accept: text/csv` a file with the
    * lines, errors and cells of all rows. Records the event before the first line. A file counts as
    * an export of the actor.
+   * @param sent the query parameters as they were sent, none with a file
    * @param gone ends the download and its database query
    * @throws access.denied, operation.not_found, request.invalid, request.rate_limited,
    * service.overloaded
    */
   async getSkipped(
     actor: Actor,
-    { operation_id, query, parameters, accept = '' }: SkippedRowsRequest,
+    operation_id: string,
+    query: ListQuery,
+    sent: RawQuery,
+    accept: string,
     gone: AbortSignal,
   ): Promise<SkippedRowListResponse | ExportedFile> {
     if (!accept.includes('text/csv')) return this.operations.listSkipped(actor, operation_id, query);
     const detail = 'cannot be combined with `Accept: text/csv`, which returns all rows';
+    const parameters = Object.keys(sent);
     if (parameters.length > 0)
       throw invalid(...parameters.map((parameter) => ({ parameter, code: 'parameter.conflict', detail })));
     await this.operations.assertSkippedKept(actor, operation_id, 'user:export');
     const open = await this.users.openSkipped(holderOf(actor), operation_id, gone);
     const header = `${[...ignoredColumns, ...Object.keys(importColumns)].join(',')}\r\n`;
     return this.send(open, 'skipped', 'csv', header, () => {
-      const target = { type: 'operation' as const, id: operation_id, operation_id };
+      const target = { id: operation_id, operation_id };
       return this.events.record(actor, 'operation.skipped_exported', target, { count: { after: open.count } });
     });
   }
@@ -160,7 +151,10 @@ export class UsersExportService {
         .toISOString()
         .replace(/[-:]|\.\d+/g, '');
       const late = new AbortController();
-      const texts = paced(await begin(open, header), this.pace, () => late.abort());
+      // Reads the first lines now, so that an early error still becomes an error response.
+      const first = await open.texts.next();
+      const all = chain(`${header}${first.done === true ? '' : first.value}`, open.texts);
+      const texts = paced(all, this.pace, () => late.abort());
       return { name: `${name}-${time}.${format}`, media_type: mediaTypes[format], texts, late: late.signal };
     } catch (error) {
       await open.close();
@@ -173,19 +167,6 @@ export class UsersExportService {
 function holderOf(actor: Actor): string {
   const { carrier, user } = workOwnerOf(actor);
   return carrier ?? user;
-}
-
-/** Reads the first lines, so that an early error still becomes an error response. */
-async function begin({ texts }: OpenExport, header: string): Promise<AsyncIterable<string>> {
-  const first = await texts.next();
-  return (async function* () {
-    try {
-      yield `${header}${first.done === true ? '' : first.value}`;
-      yield* texts;
-    } finally {
-      await texts.return(undefined);
-    }
-  })();
 }
 
 /**

@@ -13,7 +13,7 @@ import { IdempotencyService } from '../../http/idempotency/idempotency.service';
 import { OperationRunner } from '../operations/operation-runner.service';
 import type { OperationResponse } from '../operations/operations.dto';
 import { OperationsService } from '../operations/operations.service';
-import { type SkippedLimits, skippedLimits } from '../operations/operation-queues';
+import { skippedLimits } from '../operations/operation-queues';
 import { UserMailsService } from '../mails/user-mails.service';
 import { ConflictLimitService } from '../../access/rate-limits/conflict-limit.service';
 import { addFailed, cellsOf, emptySummary } from './files/failed-rows';
@@ -107,7 +107,7 @@ export class UsersImportService {
     let [number, rows, md5] = [0, 0, 0];
     let stored = Promise.resolve(true);
     try {
-      for await (const lines of batchesOf(file, skippedLimits)) {
+      for await (const lines of batchesOf(file)) {
         if (!(await stored)) return null;
         stored = this.operations.addRows(actor, operation_id, number++, lines);
         // The next `await` reports the error.
@@ -131,7 +131,7 @@ export class UsersImportService {
     const result = { matched: 0, would_create: 0, unchanged: 0, mails: 0 };
     const summary = emptySummary();
     let conflictCount = 0;
-    for await (const lines of batchesOf(file, skippedLimits)) {
+    for await (const lines of batchesOf(file)) {
       result.matched += lines.length;
       if (result.matched > rowsMax) throw new AppError('request.too_large');
       const { created, unchanged, failed, conflicts, invited } = await this.rows.preview(actor, lines, options);
@@ -146,16 +146,16 @@ export class UsersImportService {
       would_create: { after: result.would_create },
       conflicts: { after: conflictCount },
     };
-    await this.events.record(actor, 'user.import_previewed', { type: 'user', carrier_id: actor.carrier_id }, counts);
+    await this.events.record(actor, 'user.import_previewed', { carrier_id: actor.carrier_id }, counts);
     const mails_seconds = await this.mails.secondsFor(result.mails);
     return { kind: 'preview', ...result, mails_seconds, ...summary };
   }
 }
 
-async function* batchesOf(file: UploadedFile, limits: SkippedLimits): AsyncGenerator<ImportLine[]> {
+async function* batchesOf(file: UploadedFile): AsyncGenerator<ImportLine[]> {
   let batch: ImportLine[] = [];
   let [characters, md5] = [0, 0];
-  const left = { ...limits };
+  const left = { ...skippedLimits };
   for await (const read of readFile(file)) {
     const line = withoutBadContent(read, left);
     batch.push(line);
@@ -173,7 +173,7 @@ async function* batchesOf(file: UploadedFile, limits: SkippedLimits): AsyncGener
  * Replaces an invalid row by its faults and, within the limits of the operation, its cells: many
  * long invalid rows must not fill the database. Subtracts the row from the limits.
  */
-function withoutBadContent(read: ImportLine, left: SkippedLimits): ImportLine {
+function withoutBadContent(read: ImportLine, left: typeof skippedLimits): ImportLine {
   const { line, values, size } = read;
   const faults = faultsOf(read, currentTime());
   if (faults.length === 0 && values !== undefined) return { line, values, size };

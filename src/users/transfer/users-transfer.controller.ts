@@ -176,6 +176,13 @@ const skippedDescription = [
     'The audit log records each download. A download counts as an export.',
 ].join('\n');
 
+const exportedFile = {
+  status: 200,
+  description: 'The file',
+  media: ['text/csv', 'application/x-ndjson'],
+  headers: { 'Content-Disposition': 'Name of the file', ...changesCursorHeader },
+};
+
 // One type for both responses, because many generated clients have one type for all success
 // responses. The operation has the kind `import`.
 const importResponse = {
@@ -201,12 +208,7 @@ export class UsersTransferController {
   @Allow('user:export', { fresh: '`hashes` is true' })
   @Endpoint({
     description: exportDescription,
-    answer: {
-      status: 200,
-      description: 'The file',
-      media: ['text/csv', 'application/x-ndjson'],
-      headers: { 'Content-Disposition': 'Name of the file', ...changesCursorHeader },
-    },
+    answer: exportedFile,
     errors: ['request.rate_limited', 'service.overloaded'],
   })
   async exportUsers(
@@ -240,12 +242,7 @@ export class UsersTransferController {
     description:
       'Exports the users of the link, as `GET /user/export` does. ' +
       'Each request uses up the link, even if the export is rejected.',
-    answer: {
-      status: 200,
-      description: 'The file',
-      media: ['text/csv', 'application/x-ndjson'],
-      headers: { 'Content-Disposition': 'Name of the file', ...changesCursorHeader },
-    },
+    answer: exportedFile,
     errors: ['export.link_invalid', 'access.denied', 'auth.reauthentication_required', 'service.overloaded'],
   })
   async downloadExport(
@@ -302,14 +299,10 @@ export class UsersTransferController {
     @PathId('operation_id') operation_id: string,
     @ListQuery(skippedRowList, readerOf) query: ListQuery,
     @Query() sent: RawQuery,
-    @Headers('accept') accept: string | undefined,
+    @Headers('accept') accept = '',
     @ClientGone() gone: AbortSignal,
   ): Promise<SkippedRowListResponse | StreamableFile> {
-    const answer = await this.exports.getSkipped(
-      actor,
-      { operation_id, query, parameters: Object.keys(sent), accept },
-      gone,
-    );
+    const answer = await this.exports.getSkipped(actor, operation_id, query, sent, accept, gone);
     return 'texts' in answer ? toFile(answer) : answer;
   }
 }

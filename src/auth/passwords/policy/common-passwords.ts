@@ -1,4 +1,4 @@
-let common: Set<string> | null = null;
+let common: Promise<Set<string>> | undefined;
 
 /** Maximum length of a text whose repetitions are rejected. Estimating them takes long. */
 const repeatedMax = 16;
@@ -37,10 +37,7 @@ function isPartOf(text: string, row: string): boolean {
 }
 
 /** Loads 50,000 common passwords on the first call. */
-async function commonPasswords(): Promise<Set<string>> {
-  if (common === null) {
-    const { dictionary } = await import('@zxcvbn-ts/language-common');
-    common = new Set(dictionary['passwords-common']);
-  }
+function commonPasswords(): Promise<Set<string>> {
+  common ??= import('@zxcvbn-ts/language-common').then(({ dictionary }) => new Set(dictionary['passwords-common']));
   return common;
 }

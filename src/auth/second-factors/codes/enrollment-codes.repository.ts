@@ -1,9 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { sql } from '../../../http/lists/sql';
+import { sql, type SqlFragment } from '../../../http/lists/sql';
 import { Database } from '../../../platform/database/database';
 import { requiresSecondFactor } from '../../../users/user-list.sql';
 import { factorsWereReset } from '../../../users/users.sql';
-import { followedLinkSql } from '../../passwords/followed-links.sql';
 
 /** The SQL of the codes to enrol the first factor. */
 @Injectable()
@@ -18,7 +17,7 @@ export class EnrollmentCodesRepository {
     const rows = await this.database.runPrepared(sql`
       insert into enrollment_codes (user_id, requested_at)
       select ${user_id}::uuid, now()
-      where not ${followedLinkSql(sql`${user_id}::uuid`)}
+      where not ${followedLink(sql`${user_id}::uuid`)}
       on conflict (user_id) do update set requested_at = excluded.requested_at
       where enrollment_codes.requested_at <= now() - interval '5 minutes'
       returning 1`);
@@ -46,7 +45,7 @@ export class EnrollmentCodesRepository {
       where users.user_id = ${user_id}::uuid
         and users.second_factors = '{}'
         and (${requiresSecondFactor} or ${factorsWereReset})
-        and not ${followedLinkSql(sql`users.user_id`)}`);
+        and not ${followedLink(sql`users.user_id`)}`);
     return rows.length > 0;
   }
 
@@ -72,7 +71,6 @@ export class EnrollmentCodesRepository {
       where user_id = ${user_id}::uuid`);
   }
 
-  /** Voids all codes. */
   async voidAll(): Promise<void> {
     await this.database.run(sql`
       update enrollment_codes
@@ -91,4 +89,18 @@ export class EnrollmentCodesRepository {
       returning 1`);
     return rows.length > 0;
   }
+}
+
+/**
+ * Renders whether a user set a password with a mailed link, or with a link shown at the terminal,
+ * within the last hour.
+ */
+function followedLink(user_id: SqlFragment): SqlFragment {
+  return sql`exists (
+          select 1
+          from one_time_tokens
+          where one_time_tokens.user_id = ${user_id}
+            and one_time_tokens.purpose <> 'email'
+            and one_time_tokens.used_at > now() - interval '1 hour'
+        )`;
 }

@@ -5,6 +5,7 @@ import { AppError } from '../../../http/errors/app-error';
 import { createKeyedHash, deriveKey } from '../../../platform/random';
 import { CONFIG, type Config } from '../../../platform/config/config';
 import { SecurityMailsService } from '../../../users/mails/security-mails.service';
+import type { NotedLogin } from '../../login/logins.repository';
 import { EnrollmentCodesRepository } from './enrollment-codes.repository';
 
 /** Seconds for which a mailed code is valid. */
@@ -12,14 +13,6 @@ export const enrollmentCodeSeconds = 900;
 const digits = 8;
 const codeForm = /^[0-9]{8}$/;
 const wrongCodesMax = 5;
-
-/** A user who has just logged in. */
-export interface LoggedInUser {
-  user_id: string;
-  must_enroll_second_factor: boolean;
-  /** the factors of the user were reset, and the user has enrolled none since */
-  factors_were_reset: boolean;
-}
 
 /**
  * Asks users who must enrol a second factor, or whose factors were reset, for a mailed code before
@@ -42,15 +35,9 @@ export class EnrollmentCodesService {
    * Mails a code to a user who needs one: at most once in 5 minutes, and not to a user who followed
    * a link within the last hour. Call it in the transaction of each login.
    */
-  async request(user: LoggedInUser, caller: Caller): Promise<void> {
-    const { user_id, must_enroll_second_factor, factors_were_reset } = user;
+  async request({ user_id, must_enroll_second_factor, factors_were_reset }: NotedLogin, caller: Caller): Promise<void> {
     if (!must_enroll_second_factor && !factors_were_reset) return;
     if (await this.codes.request(user_id)) await this.mails.enrollmentCode(caller, user_id);
-  }
-
-  /** Makes users whose factors were reset need a code to enrol the next first factor. */
-  async demand(user_ids: string[]): Promise<void> {
-    await this.codes.demand(user_ids);
   }
 
   /**
@@ -69,11 +56,6 @@ export class EnrollmentCodesService {
   /** Deletes the code of a user who enrolled the first factor. */
   async delete(user_id: string): Promise<void> {
     await this.codes.delete(user_id);
-  }
-
-  /** Voids all codes after a restore. */
-  async voidAll(): Promise<void> {
-    await this.codes.voidAll();
   }
 
   /**

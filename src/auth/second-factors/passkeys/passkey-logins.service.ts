@@ -71,7 +71,7 @@ export class PasskeyLoginsService {
       return this.completion.complete({ ...login, grant: asked && narrowGrant(asked, asked, held) }, caller);
     }
     const changes = { reason: { after: reason } };
-    await this.events.record(actor, 'login.failed', { type: 'login', id: user_id, carrier_id }, changes);
+    await this.events.record(actor, 'login.failed', { id: user_id, carrier_id }, changes);
     return reason === null || reason === 'auth.invalid_credentials' ? 'auth.passkey_unknown' : reason;
   }
 }

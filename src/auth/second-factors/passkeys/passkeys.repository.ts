@@ -33,12 +33,11 @@ export interface NewPasskey extends PasskeyDescriptor {
 export class PasskeysRepository {
   constructor(private readonly database: Database) {}
 
-  async find(credential_id: Buffer, rp_id: string): Promise<StoredPasskey | null> {
-    const [row] = await this.database.runPrepared<StoredPasskey>(sql`
+  find(credential_id: Buffer, rp_id: string): Promise<StoredPasskey | null> {
+    return this.database.findPrepared<StoredPasskey>(sql`
       select factor_id, user_id, public_key, backup_eligible, signature_counter::float8 as signature_counter
       from second_factors
       where credential_id = ${credential_id}::bytea and rp_id = ${rp_id}::text`);
-    return row ?? null;
   }
 
   list(user_id: string, rp_id: string): Promise<PasskeyDescriptor[]> {

@@ -155,7 +155,7 @@ export class PasskeysService implements OnModuleInit {
     const { factor_id, backup_eligible, signature_counter: before } = passkey;
     if (await this.passkeys.moveCounter(factor_id, counter)) return { amr: methodsOf(backup_eligible) };
     const changes = { factor_id: { after: factor_id }, counter: { before, after: counter } };
-    await this.events.record(actor, 'factor.counter_went_back', { type: 'user', id: user_id, carrier_id }, changes);
+    await this.events.record(actor, 'factor.counter_went_back', { id: user_id, carrier_id }, changes);
     await this.mails.passkeyCounterWentBack(actor, user_id);
     return unknownPasskey;
   }

@@ -43,7 +43,8 @@ export async function detectDialect(
   };
 }
 
-async function* chain(first: string, rest: AsyncGenerator<string>): AsyncGenerator<string> {
+/** Yields a text, then the other texts. */
+export async function* chain(first: string, rest: AsyncGenerator<string>): AsyncGenerator<string> {
   try {
     yield first;
     yield* rest;

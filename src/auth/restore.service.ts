@@ -1,14 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { Transactional } from '@nestjs-cls/transactional';
-import { systemActor } from '../../access/actor';
-import { ApiKeysService } from '../../access/api-keys/api-keys.service';
-import { EventsService } from '../../audit/events.service';
-import { DatabaseServer } from '../../platform/database/database-server';
-import { ExpiredChallengesService } from '../login/expired-challenges.service';
-import { CredentialsService } from '../passwords/credentials.service';
-import { EnrollmentCodesService } from '../second-factors/codes/enrollment-codes.service';
-import { SessionsService } from '../sessions/sessions.service';
-import { SigningKeyRotation } from '../signing-keys/signing-key-rotation.service';
+import { systemActor } from '../access/actor';
+import { ApiKeysService } from '../access/api-keys/api-keys.service';
+import { EventsService } from '../audit/events.service';
+import { DatabaseServer } from '../platform/database/database-server';
+import { LoginChallengesRepository } from './login/login-challenges.repository';
+import { CredentialsService } from './passwords/credentials.service';
+import { EnrollmentCodesRepository } from './second-factors/codes/enrollment-codes.repository';
+import { SessionsService } from './sessions/sessions.service';
+import { SigningKeyRotation } from './signing-keys/signing-key-rotation.service';
 
 /** What `after-restore` ended. */
 export interface RestoreResult {
@@ -25,8 +25,8 @@ export class RestoreService {
   constructor(
     private readonly apiKeys: ApiKeysService,
     private readonly credentials: CredentialsService,
-    private readonly challenges: ExpiredChallengesService,
-    private readonly codes: EnrollmentCodesService,
+    private readonly challenges: LoginChallengesRepository,
+    private readonly codes: EnrollmentCodesRepository,
     private readonly sessions: SessionsService,
     private readonly signingKeys: SigningKeyRotation,
     private readonly server: DatabaseServer,
@@ -40,7 +40,7 @@ export class RestoreService {
   async finish(): Promise<RestoreResult> {
     const restored_to = await this.events.findLastTime();
     const keys = await this.apiKeys.suspendAll();
-    await this.challenges.discardAll();
+    await this.challenges.deleteAll();
     await this.codes.voidAll();
     const links = await this.credentials.voidAllTokens();
     const sessions = await this.sessions.endAll();
@@ -56,6 +56,6 @@ export class RestoreService {
     await this.signingKeys.rotate({ revoke: true });
     const counts = { sessions: { after: sessions }, links: { after: links }, keys: { after: keys } };
     const changes = { restored_to: { after: restored_to }, ...counts };
-    await this.events.record(systemActor, 'database.restored', { type: 'database' }, changes);
+    await this.events.record(systemActor, 'database.restored', {}, changes);
   }
 }
