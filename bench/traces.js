@@ -2,7 +2,7 @@
 //   --rounds 5
 //   --seconds 2
 //   --users 1000
-//   --ratios 1,0.1 (OTEL_TRACES_SAMPLER_ARG), beside the default
+//   --ratios 1,0.1 (OTEL_TRACES_SAMPLER_ARG), in addition to the default settings
 //   --before <dist/src of another tree>, to compare both without traces
 const { createServer } = require('node:http');
 const { checkRequest, dealOut, Logins } = require('./callers');
@@ -32,16 +32,16 @@ async function main() {
   const load = (url) => () => ({ url, method: 'POST', requests: dealOut(tokens, CONNECTIONS, checkRequest) });
 
   const endpoint = await startCollector();
-  const traced = (name, least, sampler) => ({
+  const traced = (name, rate, sampler) => ({
     name,
-    rate: target.ratioAtLeast(least),
+    rate,
     settings: { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, ...sampler },
   });
   const variants = [
-    traced('traces', 0.85, {}),
+    traced('traces, default', target.ratioAtLeast(0.85), {}),
     ...options.ratios.split(',').map((ratio) => {
       const sampler = { OTEL_TRACES_SAMPLER: 'parentbased_traceidratio', OTEL_TRACES_SAMPLER_ARG: ratio };
-      return traced(`traces, ratio ${ratio}`, ratio === '1' ? 0 : 0.85, sampler);
+      return traced(`traces, ratio ${ratio}`, target.none, sampler);
     }),
   ];
   if (options.before !== '')

@@ -78,7 +78,7 @@ export interface Actor extends Caller {
 type ActorSession = Pick<Actor, 'session_id' | 'audience' | 'is_limited' | 'auth_time' | 'fresh_until'>;
 
 /** API keys and the service itself have no roles, and never log in. */
-const withoutLogin = {
+const withoutUser = {
   roles: [],
   may_grant: [],
   must_change_password: false,
@@ -145,7 +145,7 @@ export function keyActorOf(
 ): Actor {
   const { ip, user_agent, request_id } = origin;
   const identity = { user_id: key_id, created_by, user_type, carrier_id, carrier_scope };
-  return { actor_type: 'key', ...identity, permissions, ...withoutLogin, ip, user_agent, request_id };
+  return { actor_type: 'key', ...identity, permissions, ...withoutUser, ip, user_agent, request_id };
 }
 
 /**
@@ -181,7 +181,7 @@ export const systemActor: Actor = {
   carrier_id: null,
   carrier_scope: null,
   permissions: ['*'],
-  ...withoutLogin,
+  ...withoutUser,
   ip: null,
   user_agent: null,
   request_id: null,

@@ -184,6 +184,7 @@ export class StatsRepository {
       order by hours.hour`);
   }
 
+  /** Counts the operations that a reader sees and that have not ended, also those that wait. */
   async countRunning(reader: OperationReader): Promise<number> {
     const [row] = await this.database.reads(reader.scope).run<{ count: number }>(sql`
       select count(*)::integer as count
@@ -206,6 +207,7 @@ export class StatsRepository {
     return row ?? { count: 0, until: '' };
   }
 
+  /** Counts the webhooks of a scope that fail, and those that the service disabled. */
   async countWebhooks(scope: Scope): Promise<{ disabled: number; failing: number }> {
     const [row] = await this.database.reads(scope).run<{ disabled: number; failing: number }>(sql`
       select

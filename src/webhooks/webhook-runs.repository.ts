@@ -220,6 +220,7 @@ export class WebhookRunsRepository {
     if (rows.length === 0 && place !== undefined) await this.release(webhook);
   }
 
+  /** Counts the webhooks of each state. */
   count(): Promise<WebhookCount[]> {
     return this.database.run<WebhookCount>(sql`
       select

@@ -11,6 +11,8 @@ import { createKey } from '../support/keys';
 import { TestService } from '../support/service';
 import { until } from '../support/until';
 
+/** Less than a wait for changes takes without a notification. */
+const soonMs = 20_000;
 const now = Date.now;
 /** ms that the clock of the verifiers, and of the fake service, is ahead */
 let ahead = 0;
@@ -82,25 +84,25 @@ describe('a verifier at the real service', () => {
     }
     const [ended, live] = users.map(({ token }) => token) as [string, string];
     await service.post('/auth/logout', { token: ended, body: {} });
-    await until(async () => (await stateOf(tokens, ended)) === 'invalid');
+    await until(async () => (await stateOf(tokens, ended)) === 'invalid', soonMs);
     expect([await stateOf(tokens, live), checks()]).toEqual(['valid', 0]);
   });
 
-  it('applies a change of roles and a disabled user in mode feed to a token checked before', async () => {
+  it('applies changed roles and a disabled user to a token that was verified before, in mode feed', async () => {
     const tokens = from('feed');
     await until(() => tokens.current);
     const { token, user_id } = await service.loginAs({ roles: ['clerk'] });
     const change = (body: object) => service.patch(`/user/${user_id}`, { token: service.admin.token, body });
     expect((await tokens.verify(token)).can('billing:read')).toBe(true);
     await change({ roles: [] });
-    await until(async () => !(await tokens.verify(token)).can('billing:read'));
+    await until(async () => !(await tokens.verify(token)).can('billing:read'), soonMs);
     await change({ roles: ['clerk'] });
-    await until(async () => (await tokens.verify(token)).can('billing:read'));
+    await until(async () => (await tokens.verify(token)).can('billing:read'), soonMs);
     const role = { permissions: ['billing:read', 'billing:write'] };
     await service.patch('/role/clerk', { token: service.admin.token, body: role });
-    await until(async () => (await tokens.verify(token)).can('billing:write'));
+    await until(async () => (await tokens.verify(token)).can('billing:write'), soonMs);
     await change({ status: 'disabled' });
-    await until(async () => (await stateOf(tokens, token)) === 'invalid');
+    await until(async () => (await stateOf(tokens, token)) === 'invalid', soonMs);
   });
 
   it('checks tokens that are older than the verifier with the service, once', async () => {

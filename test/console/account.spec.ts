@@ -298,7 +298,7 @@ describe('the login and the account page of the console', () => {
     // The field for the name offers passkeys, too. The device must not confirm that request.
     await device.confirms(false);
     await subject.goto(page, '/login', page.getByRole('button', { name: 'Log in with a passkey' }));
-    await device.isOffered();
+    await device.waitForOffer();
     await device.confirms(true);
     await device.recognizes(false);
     await click(page, 'Log in with a passkey', 'The passkey was not used.');

@@ -52,7 +52,7 @@ describe('the overview', () => {
   const lastHour = ({ logins }: { logins: { succeeded: number; failed: number }[] }) => logins.at(-1);
 
   it('counts users and sessions before the job has run, and keeps the counts until the next run', async () => {
-    // The job runs every minute, perhaps while the users were created.
+    // The job may have run while the users were created.
     await service.rows('delete from overview_refreshes');
     const first = await read(service.admin);
     const wanted = ['system active 2', 'carrier invited 2', 'carrier active 4', 'carrier disabled 1'];

@@ -83,7 +83,7 @@ describe('traces', () => {
     expect(await loggedAs('traced-list')).toMatchObject({ trace_id: span.trace_id });
   });
 
-  it('records a tenth of the token checks that begin a trace, and all that a caller records', async () => {
+  it('records a tenth of the token checks that begin a trace, and every check whose caller records it', async () => {
     const check = (headers = {}) =>
       service.post('/auth/check-token', { headers, body: { token: service.admin.token } });
     for (let index = 0; index < 200; index++) await check();

@@ -22,7 +22,7 @@ export class ReplicatedPostgres {
   ) {}
 
   static async start(): Promise<ReplicatedPostgres> {
-    const home = homeOf('replicated');
+    const home = makeHome('replicated');
     const [primaryDir, standbyDir] = [join(home, 'primary'), join(home, 'standby')];
     await (await startEmbeddedPostgres(primaryDir, { settings })).stop();
     // A cold copy keeps the owner of the files, who is not the account of the tests.
@@ -43,9 +43,9 @@ export class ReplicatedPostgres {
     return servers;
   }
 
-  /** Starts a standby that has nothing to do with these servers. */
+  /** Starts a standby of another primary. */
   static async startForeign(): Promise<{ url: string; stop: () => Promise<void> }> {
-    const home = homeOf('foreign');
+    const home = makeHome('foreign');
     await (await startEmbeddedPostgres(home, { settings })).stop();
     await writeFile(join(home, 'postgres', 'standby.signal'), '');
     const server = await startEmbeddedPostgres(home, { settings });
@@ -94,7 +94,7 @@ export class ReplicatedPostgres {
 const synchronous = `select 1 from pg_stat_replication where sync_state = 'sync'`;
 
 /** Makes a folder that the account of the servers can enter. */
-function homeOf(name: string): string {
+function makeHome(name: string): string {
   const home = mkdtempSync(join(tmpdir(), `carrier-identity-${name}-`));
   chmodSync(home, 0o755);
   return home;

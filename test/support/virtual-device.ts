@@ -60,7 +60,7 @@ export class VirtualDevice {
    * Waits until the page offers passkeys in a field. An offer that comes later would replace the
    * request of a button.
    */
-  async isOffered(): Promise<void> {
+  async waitForOffer(): Promise<void> {
     await this.page.waitForSelector('html[data-offers-passkeys]');
   }
 

@@ -108,7 +108,7 @@ export class LoginChallengesRepository {
       where challenge_hash = ${challenge_hash}::bytea`);
   }
 
-  /** Deletes all challenges, without a report to their users. */
+  /** Deletes all challenges without notifying their users. */
   async deleteAll(): Promise<void> {
     await this.database.run(sql`delete from login_challenges`);
   }

@@ -114,6 +114,7 @@ export class FactorsService implements OnModuleInit {
     return used?.factor_id ?? null;
   }
 
+  /** Returns the factor with its previous name, or null if there is none. */
   rename(user_id: string, factor_id: string, name: string): Promise<(FactorRecord & { previous_name: string }) | null> {
     return this.factors.rename(user_id, factor_id, name);
   }

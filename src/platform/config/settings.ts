@@ -106,7 +106,7 @@ const traceSettings = {
     .optional()
     .describe(
       'Which traces are recorded: `parentbased_…` follows the caller and decides for all other requests; unset: ' +
-        '`parentbased_always_on`, but of the token checks that begin a trace only a tenth',
+        'as `parentbased_always_on`, but only a tenth of the token checks that begin a trace is recorded',
     ),
   OTEL_TRACES_SAMPLER_ARG: z
     .string()

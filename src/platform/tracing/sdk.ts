@@ -31,10 +31,10 @@ export interface Sdk {
 
 /**
  * Loads the SDK, which reads its standard variables itself (`OTEL_…`).
- * @param sparesChecks whether only a tenth of the token checks that begin a trace is recorded
+ * @param samplesChecks whether only a tenth of the token checks that begin a trace is recorded
  * @throws StartFault if the optional packages are not installed
  */
-export async function loadSdk(sparesChecks: boolean): Promise<Sdk> {
+export async function loadSdk(samplesChecks: boolean): Promise<Sdk> {
   const [api, core, traces, resources, { OTLPTraceExporter }] = await Promise.all([
     import('@opentelemetry/api'),
     import('@opentelemetry/core'),
@@ -51,7 +51,7 @@ export async function loadSdk(sparesChecks: boolean): Promise<Sdk> {
   const own = { 'service.name': name, 'service.version': version, 'service.instance.id': writer.instance };
   const exporter = reportOutages(new OTLPTraceExporter(), core.ExportResultCode.SUCCESS);
   const provider = new traces.BasicTracerProvider({
-    ...(sparesChecks && { sampler: sampleChecks(traces) }),
+    ...(samplesChecks && { sampler: sampleChecks(traces) }),
     resource: resources
       .defaultResource()
       .merge(resources.resourceFromAttributes(own))
@@ -76,7 +76,7 @@ export async function loadSdk(sparesChecks: boolean): Promise<Sdk> {
   };
 }
 
-/** Records all traces but most of the token checks, unless the caller has decided. */
+/** Follows the caller's decision. Otherwise records a tenth of the token checks, and all other traces. */
 function sampleChecks({
   AlwaysOnSampler,
   ParentBasedSampler,

@@ -20,11 +20,11 @@ let sdk: Sdk | null = null;
 
 /**
  * Starts to record spans, and returns a function that exports the last ones.
- * @param sparesChecks whether most token checks that begin a trace are not recorded
+ * @param samplesChecks whether only a tenth of the token checks that begin a trace is recorded
  * @throws StartFault if the optional packages are not installed
  */
-export async function startTracing(sparesChecks: boolean): Promise<() => Promise<void>> {
-  const loaded = await (await import('./sdk.js')).loadSdk(sparesChecks);
+export async function startTracing(samplesChecks: boolean): Promise<() => Promise<void>> {
+  const loaded = await (await import('./sdk.js')).loadSdk(samplesChecks);
   sdk = loaded;
   return () => loaded.stop();
 }

@@ -5,8 +5,8 @@ export const operationJob = 'run-operations';
 export const listedMax = 100;
 
 /**
- * Limits of the skipped rows that an operation keeps, and of the bytes of their faults and cells.
- * They bound the disk space of imports whose rows all fail. Tests lower them.
+ * Maximum number of skipped rows that an operation keeps, and of bytes of their faults and cells.
+ * The limit reached first applies. They bound the disk space of imports whose rows all fail. Tests lower them.
  */
 export const skippedLimits = { rows: 100_000, bytes: 67_108_864 };
 

@@ -110,6 +110,7 @@ export class OperationRunner implements OnModuleInit, OnApplicationBootstrap, On
     while ((await this.step(operation_id, await this.batches.findNext(operation_id), 'wait')) === 'worked');
   }
 
+  /** The handler of the job. */
   private async work(lane: string): Promise<void> {
     if (this.turns >= Math.min(turnsMax, Math.max(1, this.admission.limits.placesMax - 1))) return;
     this.turns++;

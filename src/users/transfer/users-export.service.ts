@@ -16,7 +16,7 @@ import type { SkippedRowListResponse } from '../operations/operations.dto';
 import { OperationsService } from '../operations/operations.service';
 import { RolesService } from '../../access/roles/roles.service';
 import { userFilter } from '../user-list';
-import { chain } from './files/csv-dialect';
+import { chain } from './files/paced';
 import { exportPace, paced } from './files/paced';
 import {
   delimiters,
@@ -111,7 +111,8 @@ export class UsersExportService {
    * Returns one page of the rows that an import skipped, or with `Accept: text/csv` a file with the
    * lines, errors and cells of all rows. Records the event before the first line. A file counts as
    * an export of the actor.
-   * @param sent the query parameters as they were sent, none with a file
+   * @param sent query parameters as sent; none may be sent for a file
+   * @param accept header `Accept`
    * @param gone ends the download and its database query
    * @throws access.denied, operation.not_found, request.invalid, request.rate_limited,
    * service.overloaded

@@ -176,7 +176,7 @@ const skippedDescription = [
     'The audit log records each download. A download counts as an export.',
 ].join('\n');
 
-const exportedFile = {
+const exportResponse = {
   status: 200,
   description: 'The file',
   media: ['text/csv', 'application/x-ndjson'],
@@ -208,7 +208,7 @@ export class UsersTransferController {
   @Allow('user:export', { fresh: '`hashes` is true' })
   @Endpoint({
     description: exportDescription,
-    answer: exportedFile,
+    answer: exportResponse,
     errors: ['request.rate_limited', 'service.overloaded'],
   })
   async exportUsers(
@@ -242,7 +242,7 @@ export class UsersTransferController {
     description:
       'Exports the users of the link, as `GET /user/export` does. ' +
       'Each request uses up the link, even if the export is rejected.',
-    answer: exportedFile,
+    answer: exportResponse,
     errors: ['export.link_invalid', 'access.denied', 'auth.reauthentication_required', 'service.overloaded'],
   })
   async downloadExport(

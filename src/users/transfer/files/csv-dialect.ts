@@ -1,3 +1,5 @@
+import { chain } from './paced';
+
 /** How a CSV file separates cells and rows. */
 export interface CsvDialect {
   delimiter: string;
@@ -41,14 +43,4 @@ export async function detectDialect(
     header_line: line === '' ? 1 : 2,
     texts: chain(rest, texts),
   };
-}
-
-/** Yields a text, then the other texts. */
-export async function* chain(first: string, rest: AsyncGenerator<string>): AsyncGenerator<string> {
-  try {
-    yield first;
-    yield* rest;
-  } finally {
-    await rest.return(undefined);
-  }
 }

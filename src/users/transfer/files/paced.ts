@@ -33,3 +33,13 @@ export async function* paced(
     patience = Math.min(patienceMs, Math.max(0, patience - (monotonicMs() - since)) + earned);
   }
 }
+
+/** Yields a text, then the texts of a generator, which it closes at the end. */
+export async function* chain(first: string, rest: AsyncGenerator<string>): AsyncGenerator<string> {
+  try {
+    yield first;
+    yield* rest;
+  } finally {
+    await rest.return(undefined);
+  }
+}
