@@ -3,7 +3,7 @@
 //   --pages 25 (page changes)
 //   --loads 3 (cold loads of each kind)
 // The browser, PostgreSQL and this process share one core, the service runs on the other.
-const { openBrowser } = require('../test/support/browser');
+const { openBrowser } = require('../test/support/console/browser');
 const { choose, PASSWORD } = require('./fill');
 const { comparison, figure, target } = require('./report');
 const { atEnd, optionsOf, prepare, run } = require('./stage');

@@ -1,7 +1,7 @@
 // An operator who uses the console in a real browser during a fault.
 const fs = require('node:fs');
 const path = require('node:path');
-const { openBrowser } = require('../../test/support/browser');
+const { openBrowser } = require('../../test/support/console/browser');
 const { PASSWORD } = require('./instances');
 
 const NOTICE = 'Waiting for the service';

@@ -1,8 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { document } from '../support/document';
-import { createKey } from '../support/keys';
-import { accessTokenOf, addSession } from '../support/made-logins';
-import { callers, customRoles, type MatrixRow, matrixRows, type Person, type Relation } from '../support/matrix';
+import { document } from '../support/contract/document';
+import { createKey } from '../support/data/keys';
+import { accessTokenOf, addSession } from '../support/data/made-logins';
+import {
+  callers,
+  customRoles,
+  type MatrixRow,
+  matrixRows,
+  type Person,
+  type Relation,
+} from '../support/contract/matrix';
 import { codeOf, type TestAnswer, type TestRequest, TestService } from '../support/service';
 
 interface Router {

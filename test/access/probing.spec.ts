@@ -1,7 +1,7 @@
-import { errorsIn, importRows } from '../support/imports';
-import { createKey } from '../support/keys';
-import { visibleResponse } from '../support/links';
-import { addManyUsers, ended } from '../support/many-users';
+import { errorsIn, importRows } from '../support/data/imports';
+import { createKey } from '../support/data/keys';
+import { visibleResponse } from '../support/data/links';
+import { addManyUsers, ended } from '../support/data/many-users';
 import { password, type TestLogin, TestService } from '../support/service';
 
 type Token = Pick<TestLogin, 'token'>;

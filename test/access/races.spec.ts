@@ -1,8 +1,8 @@
 import { advisoryLocks } from '../../src/platform/advisory-locks';
-import { importRows } from '../support/imports';
+import { importRows } from '../support/data/imports';
 import { inTransaction, lockWaits } from '../support/locks';
-import { accessTokenOf, addLogins, type MadeLogin } from '../support/made-logins';
-import { addManyUsers } from '../support/many-users';
+import { accessTokenOf, addLogins, type MadeLogin } from '../support/data/made-logins';
+import { addManyUsers } from '../support/data/many-users';
 import { password, type TestAnswer, type TestLogin, TestService } from '../support/service';
 
 type Request = () => Promise<TestAnswer>;

@@ -1,4 +1,4 @@
-import { inSeconds } from '../support/keys';
+import { inSeconds } from '../support/data/keys';
 import { codeOf, type TestAnswer, type TestLogin, TestService } from '../support/service';
 
 const exceeds = 'access.grant_exceeds_own';

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { enrolApp } from '../support/factors';
-import { errorsIn, importRow, importRows } from '../support/imports';
-import { createKey } from '../support/keys';
-import { chunk, RawConnection, requestHead } from '../support/raw-connection';
+import { enrolApp } from '../support/logins/factors';
+import { errorsIn, importRow, importRows } from '../support/data/imports';
+import { createKey } from '../support/data/keys';
+import { chunk, RawConnection, requestHead } from '../support/network/raw-connection';
 import { type TestAnswer, type TestLogin, TestService } from '../support/service';
 
 type Login = TestLogin & { name: string; email: string };

@@ -1,11 +1,11 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import type { ApiKeysRepository } from '../../src/access/api-keys/api-keys.repository';
-import { createKey, inSeconds, type TestKey } from '../support/keys';
+import { createKey, inSeconds, type TestKey } from '../support/data/keys';
 import { inTransaction, lockWaits } from '../support/locks';
-import { addManyUsers, ended } from '../support/many-users';
+import { addManyUsers, ended } from '../support/data/many-users';
 import { codeOf, type TestLogin, TestService } from '../support/service';
-import { tableNames } from '../support/tables';
-import { visiblePart } from '../support/tokens';
+import { tableNames } from '../support/contract/tables';
+import { visiblePart } from '../support/logins/tokens';
 import { until } from '../support/until';
 
 const day = 86_400;

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { RememberedActorsService } from '../../src/auth/tokens/remembered-actors.service';
-import { document } from '../support/document';
-import { errorsIn, importRows } from '../support/imports';
-import { createKey, inSeconds, type TestKey } from '../support/keys';
-import { visibleResponse } from '../support/links';
+import { document } from '../support/contract/document';
+import { errorsIn, importRows } from '../support/data/imports';
+import { createKey, inSeconds, type TestKey } from '../support/data/keys';
+import { visibleResponse } from '../support/data/links';
 import { codeOf, type TestAnswer, type TestLogin, TestService } from '../support/service';
 
 /** All permissions of the role `manager`. */

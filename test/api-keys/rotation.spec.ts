@@ -1,7 +1,7 @@
-import { createKey, inSeconds, type TestKey } from '../support/keys';
-import { ServiceProcess } from '../support/service-process';
+import { createKey, inSeconds, type TestKey } from '../support/data/keys';
+import { ServiceProcess } from '../support/process/service-process';
 import { codeOf, type TestLogin, TestService } from '../support/service';
-import { changeSession } from '../support/session-rows';
+import { changeSession } from '../support/data/session-rows';
 import { until } from '../support/until';
 
 const day = 86_400;

@@ -1,4 +1,4 @@
-import { inSeconds } from '../support/keys';
+import { inSeconds } from '../support/data/keys';
 import { password, type TestLogin, TestService } from '../support/service';
 import { until } from '../support/until';
 

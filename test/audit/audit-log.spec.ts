@@ -1,7 +1,7 @@
 import type { EventPartitions } from '../../src/audit/event-partitions.service';
-import { document } from '../support/document';
-import { createKey } from '../support/keys';
-import { endMailLimits, mailedResetToken, queueEmpty } from '../support/links';
+import { document } from '../support/contract/document';
+import { createKey } from '../support/data/keys';
+import { endMailLimits, mailedResetToken, queueEmpty } from '../support/data/links';
 import { inTransaction } from '../support/locks';
 import { password, type TestAnswer, type TestLogin, type TestRequest, TestService } from '../support/service';
 

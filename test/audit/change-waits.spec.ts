@@ -1,10 +1,10 @@
 import { Client } from 'pg';
 import startServer from '../support/global-setup';
 import stopServer from '../support/global-teardown';
-import { createKey, inSeconds } from '../support/keys';
+import { createKey, inSeconds } from '../support/data/keys';
 import { type TestAnswer, type TestLogin, TestService } from '../support/service';
-import { ServiceProcess } from '../support/service-process';
-import { TcpProxy } from '../support/tcp-proxy';
+import { ServiceProcess } from '../support/process/service-process';
+import { TcpProxy } from '../support/network/tcp-proxy';
 import { until } from '../support/until';
 
 type Caller = Pick<TestLogin, 'token'>;

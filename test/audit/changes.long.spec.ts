@@ -1,4 +1,4 @@
-import { checkHistories } from '../support/change-histories';
+import { checkHistories } from '../support/data/change-histories';
 import startServer from '../support/global-setup';
 import stopServer from '../support/global-teardown';
 import { TestService } from '../support/service';

@@ -2,11 +2,11 @@ import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { isDeepStrictEqual } from 'node:util';
-import { checkHistories } from '../support/change-histories';
-import { confirmApp } from '../support/factors';
+import { checkHistories } from '../support/data/change-histories';
+import { confirmApp } from '../support/logins/factors';
 import startServer from '../support/global-setup';
 import stopServer from '../support/global-teardown';
-import { createKey } from '../support/keys';
+import { createKey } from '../support/data/keys';
 import { password, type TestLogin, TestService } from '../support/service';
 import { until } from '../support/until';
 

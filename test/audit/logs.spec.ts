@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { version } from '../../src/platform/project';
-import { query } from '../support/embedded-postgres-sandbox';
-import { Mailbox } from '../support/mailbox';
-import { rawRequest } from '../support/raw-request';
-import { ServiceProcess } from '../support/service-process';
-import { spellings } from '../support/spellings';
+import { query } from '../support/process/embedded-postgres-sandbox';
+import { Mailbox } from '../support/network/mailbox';
+import { rawRequest } from '../support/network/raw-request';
+import { ServiceProcess } from '../support/process/service-process';
+import { spellings } from '../support/contract/spellings';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
 
 interface Line {

@@ -9,10 +9,10 @@ import type { Config } from '../../src/platform/config/config';
 import { UsersBulkRepository } from '../../src/users/bulk/users-bulk.repository';
 import type { OperationRetention } from '../../src/users/operations/operation-retention.service';
 import type { UserPurgeService } from '../../src/users/user-purge.service';
-import { moveEvents, partitions, splitFirstPartition } from '../support/event-months';
-import { listQuery } from '../support/list-queries';
+import { moveEvents, partitions, splitFirstPartition } from '../support/data/event-months';
+import { listQuery } from '../support/contract/list-queries';
 import { inTransaction } from '../support/locks';
-import { explaining } from '../support/plans';
+import { explaining } from '../support/contract/plans';
 import { adminEmail, password, TestService } from '../support/service';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
 

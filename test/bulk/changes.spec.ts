@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { ConfirmTokens, type Confirmation, type PreviewedRequest } from '../../src/users/bulk/confirm-tokens';
-import { addManyUsers } from '../support/many-users';
+import { addManyUsers } from '../support/data/many-users';
 import { appSecret, type TestAnswer, type TestLogin, TestService } from '../support/service';
 
 const change = { locale: 'fr' };

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Cluster } from '../support/cluster';
-import { importRow } from '../support/imports';
-import { addManyUsers } from '../support/many-users';
+import { Cluster } from '../support/process/cluster';
+import { importRow } from '../support/data/imports';
+import { addManyUsers } from '../support/data/many-users';
 import type { TestAnswer } from '../support/service';
-import type { ServiceProcess } from '../support/service-process';
+import type { ServiceProcess } from '../support/process/service-process';
 import { until } from '../support/until';
 
 jest.setTimeout(3_600_000);

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { Client } from 'pg';
-import { Cluster } from '../support/cluster';
+import { Cluster } from '../support/process/cluster';
 import { lockWaits } from '../support/locks';
-import { addManyUsers } from '../support/many-users';
-import { acceptWork } from '../support/operations';
+import { addManyUsers } from '../support/data/many-users';
+import { acceptWork } from '../support/data/operations';
 import type { TestAnswer } from '../support/service';
-import type { ServiceProcess } from '../support/service-process';
-import { TcpProxy } from '../support/tcp-proxy';
+import type { ServiceProcess } from '../support/process/service-process';
+import { TcpProxy } from '../support/network/tcp-proxy';
 import { until } from '../support/until';
 
 const many = 100;

@@ -1,5 +1,5 @@
-import { queueEmpty } from '../support/links';
-import { addManyUsers, ended } from '../support/many-users';
+import { queueEmpty } from '../support/data/links';
+import { addManyUsers, ended } from '../support/data/many-users';
 import { type TestLogin, TestService } from '../support/service';
 
 describe('invitations for many users', () => {

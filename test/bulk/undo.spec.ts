@@ -1,6 +1,6 @@
-import { importRows } from '../support/imports';
-import { queueEmpty } from '../support/links';
-import { addManyUsers } from '../support/many-users';
+import { importRows } from '../support/data/imports';
+import { queueEmpty } from '../support/data/links';
+import { addManyUsers } from '../support/data/many-users';
 import { type TestAnswer, type TestLogin, TestService } from '../support/service';
 
 describe('the undo of bulk changes', () => {

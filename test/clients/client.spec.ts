@@ -1,5 +1,5 @@
 import { createIdentity, type Identity, IdentityError } from '@carrier-identity/client';
-import { createKey } from '../support/keys';
+import { createKey } from '../support/data/keys';
 import { TestService } from '../support/service';
 
 describe('the client', () => {

@@ -4,9 +4,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import Database from 'libsql';
-import { codeAt, currentStep, enrolApp, forgetSteps } from '../support/factors';
-import { createKey } from '../support/keys';
-import { mailedResetToken } from '../support/links';
+import { codeAt, currentStep, enrolApp, forgetSteps } from '../support/logins/factors';
+import { createKey } from '../support/data/keys';
+import { mailedResetToken } from '../support/data/links';
 import { password, TestService } from '../support/service';
 import { until } from '../support/until';
 

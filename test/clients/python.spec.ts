@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { createKey } from '../support/keys';
+import { createKey } from '../support/data/keys';
 import { TestService } from '../support/service';
 
 const run = promisify(execFile);

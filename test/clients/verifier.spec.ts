@@ -7,7 +7,7 @@ import {
   type VerifierOptions,
 } from '@carrier-identity/client';
 import { fakeIdentity, type FakeIdentity } from '@carrier-identity/client/testing';
-import { createKey } from '../support/keys';
+import { createKey } from '../support/data/keys';
 import { TestService } from '../support/service';
 import { until } from '../support/until';
 

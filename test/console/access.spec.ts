@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { ownPermissions } from '../../src/access/permissions';
-import { expectAccessible, screenshot, useConsole } from '../support/console';
+import { expectAccessible, screenshot, useConsole } from '../support/console/console';
 import {
   click,
   dialogOf,
@@ -14,9 +14,9 @@ import {
   sees,
   submit,
   switchToGerman,
-} from '../support/console-page';
-import { createKey, inSeconds } from '../support/keys';
-import { phone } from '../support/screens';
+} from '../support/console/console-page';
+import { createKey, inSeconds } from '../support/data/keys';
+import { phone } from '../support/console/screens';
 
 describe('roles and API keys in the console', () => {
   const subject = useConsole();

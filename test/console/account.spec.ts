@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Page, Request } from 'playwright-core';
 import { Secret, TOTP } from 'otpauth';
-import { expectAccessible, screenshot, useConsole } from '../support/console';
+import { expectAccessible, screenshot, useConsole } from '../support/console/console';
 import {
   choose,
   click,
@@ -20,13 +20,13 @@ import {
   sees,
   submit,
   userMenu,
-} from '../support/console-page';
-import { loginFrom } from '../support/device-logins';
-import { enrolApp, forgetSteps } from '../support/factors';
-import { partsOf } from '../support/mail-parts';
-import { phone } from '../support/screens';
+} from '../support/console/console-page';
+import { loginFrom } from '../support/logins/device-logins';
+import { enrolApp, forgetSteps } from '../support/logins/factors';
+import { partsOf } from '../support/network/mail-parts';
+import { phone } from '../support/console/screens';
 import { adminEmail, password } from '../support/service';
-import { VirtualDevice } from '../support/virtual-device';
+import { VirtualDevice } from '../support/console/virtual-device';
 
 const newPassword = 'violet kettle marches over 9 hills';
 const required = { second_factor_required_from: '2020-01-01T00:00:00Z' };

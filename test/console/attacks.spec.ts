@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core';
-import { expectAccessible, useConsole } from '../support/console';
+import { expectAccessible, useConsole } from '../support/console/console';
 import {
   click,
   dialogOf,
@@ -12,9 +12,9 @@ import {
   sees,
   submit,
   switchToGerman,
-} from '../support/console-page';
-import { inSeconds } from '../support/keys';
-import { phone } from '../support/screens';
+} from '../support/console/console-page';
+import { inSeconds } from '../support/data/keys';
+import { phone } from '../support/console/screens';
 import { password } from '../support/service';
 
 const network = '198.51.100.0/24';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
-import { expectAccessible, screenshot, useConsole } from '../support/console';
+import { expectAccessible, screenshot, useConsole } from '../support/console/console';
 import {
   choose,
   click,
@@ -12,9 +12,9 @@ import {
   linkOf,
   sees,
   type Shown,
-} from '../support/console-page';
-import { enrolApp } from '../support/factors';
-import { addManyUsers } from '../support/many-users';
+} from '../support/console/console-page';
+import { enrolApp } from '../support/logins/factors';
+import { addManyUsers } from '../support/data/many-users';
 import { inTransaction, lockWaits } from '../support/locks';
 
 /** The minimum number of users or rows of an operation in the background. */

@@ -1,8 +1,8 @@
 import type { Page } from 'playwright-core';
-import { expectAccessible, screenshot, useConsole } from '../support/console';
-import { click, dialogOf, fill, follow, headingOf, sees, switchToGerman } from '../support/console-page';
-import { countEffort } from '../support/effort';
-import { phone } from '../support/screens';
+import { expectAccessible, screenshot, useConsole } from '../support/console/console';
+import { click, dialogOf, fill, follow, headingOf, sees, switchToGerman } from '../support/console/console-page';
+import { countEffort } from '../support/contract/effort';
+import { phone } from '../support/console/screens';
 import { until } from '../support/until';
 
 describe('the login check in the console', () => {

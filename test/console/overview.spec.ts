@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Locator, Page } from 'playwright-core';
 import { eventCatalogue } from '../../src/audit/event-catalogue';
-import { expectAccessible, screenshot, useConsole } from '../support/console';
+import { expectAccessible, screenshot, useConsole } from '../support/console/console';
 import {
   click,
   confirm,
@@ -15,13 +15,13 @@ import {
   submit,
   switchToGerman,
   userMenu,
-} from '../support/console-page';
-import { loginFrom } from '../support/device-logins';
-import { importCsv } from '../support/imports';
-import { createKey, inSeconds } from '../support/keys';
+} from '../support/console/console-page';
+import { loginFrom } from '../support/logins/device-logins';
+import { importCsv } from '../support/data/imports';
+import { createKey, inSeconds } from '../support/data/keys';
 import type { ServiceHealthService } from '../../src/stats/service-health.service';
-import { addFailedMail, addJob, addMail, addWebhook, refreshOverview } from '../support/overview';
-import { phone } from '../support/screens';
+import { addFailedMail, addJob, addMail, addWebhook, refreshOverview } from '../support/data/overview';
+import { phone } from '../support/console/screens';
 import { until } from '../support/until';
 
 describe('the frame, the start page, the audit log and the sessions of the console', () => {

@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core';
-import { expectAccessible, screenshot, useConsole } from '../support/console';
+import { expectAccessible, screenshot, useConsole } from '../support/console/console';
 import {
   choose,
   click,
@@ -16,13 +16,13 @@ import {
   type Shown,
   submit,
   switchToGerman,
-} from '../support/console-page';
-import { loginFrom } from '../support/device-logins';
-import { enrolApp } from '../support/factors';
-import { createKey } from '../support/keys';
-import { addManyUsers } from '../support/many-users';
-import { desktop, phone } from '../support/screens';
-import { Authenticator } from '../support/second-factors';
+} from '../support/console/console-page';
+import { loginFrom } from '../support/logins/device-logins';
+import { enrolApp } from '../support/logins/factors';
+import { createKey } from '../support/data/keys';
+import { addManyUsers } from '../support/data/many-users';
+import { desktop, phone } from '../support/console/screens';
+import { Authenticator } from '../support/logins/second-factors';
 
 describe('users in the console', () => {
   const subject = useConsole({ LOCKOUT_THRESHOLD: '2', LOCKOUT_FIRST_SECONDS: '600' });

@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core';
-import { expectAccessible, useConsole } from '../support/console';
+import { expectAccessible, useConsole } from '../support/console/console';
 import {
   choose,
   click,
@@ -15,10 +15,10 @@ import {
   sees,
   submit,
   switchToGerman,
-} from '../support/console-page';
+} from '../support/console/console-page';
 import startServer from '../support/global-setup';
 import stopServer from '../support/global-teardown';
-import { HookReceiver } from '../support/hook-receiver';
+import { HookReceiver } from '../support/network/hook-receiver';
 import { until } from '../support/until';
 
 describe('webhooks in the console', () => {

@@ -15,8 +15,8 @@ import {
   type Parameter,
   type RequestBody,
   type Schema,
-} from '../support/document';
-import { sourceFiles } from '../support/sources';
+} from '../support/contract/document';
+import { sourceFiles } from '../support/contract/sources';
 
 interface Response {
   $ref?: string;

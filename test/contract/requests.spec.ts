@@ -2,7 +2,7 @@ import Ajv2020 from 'ajv/dist/2020';
 import addFormats from 'ajv-formats';
 import fc from 'fast-check';
 import { errorCodes } from '../../src/http/errors/error-codes';
-import { document, type Parameter, type RequestBody, type Schema } from '../support/document';
+import { document, type Parameter, type RequestBody, type Schema } from '../support/contract/document';
 import { type TestAnswer, TestService } from '../support/service';
 
 interface Operation {

@@ -6,7 +6,7 @@ import { loadConfig } from '../../src/platform/config/config';
 import { dataSourceOptions } from '../../src/platform/database/data-source';
 import { Database } from '../../src/platform/database/database';
 import { appSecret } from '../support/service';
-import { sourceFiles } from '../support/sources';
+import { sourceFiles } from '../support/contract/sources';
 import {
   captureSql,
   describeCall,
@@ -15,8 +15,8 @@ import {
   operation_id,
   type SqlExamples,
   user_id,
-} from '../support/sql-examples';
-import { SqlPage } from '../support/sql-page';
+} from '../support/contract/sql-examples';
+import { SqlPage } from '../support/contract/sql-page';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
 
 const directory = 'docs/sql';

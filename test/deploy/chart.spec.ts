@@ -2,7 +2,7 @@ import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import Ajv from 'ajv';
 import { drainMs } from '../../src/http/drain';
 import { secretSettings, settings } from '../../src/platform/config/settings';
-import { image, type Labels, rendered, yaml } from '../support/chart';
+import { image, type Labels, rendered, yaml } from '../support/process/chart';
 
 const chart = 'deploy/helm/carrier-identity';
 const schema = JSON.parse(readFileSync(`${chart}/values.schema.json`, 'utf8')) as {

@@ -12,8 +12,8 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { freePort, whenListening } from '../support/built-program';
-import { image, rendered } from '../support/chart';
+import { freePort, whenListening } from '../support/process/built-program';
+import { image, rendered } from '../support/process/chart';
 import { appSecret } from '../support/service';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
 
@@ -51,7 +51,7 @@ describe('the image in a container of the chart', () => {
   const args = (command: string[]) => [
     '--mount',
     'sh',
-    'test/support/image-root.sh',
+    'test/support/process/image-root.sh',
     root,
     process.execPath,
     ...command,

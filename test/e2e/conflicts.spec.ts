@@ -10,7 +10,7 @@ import { retryingTransactions } from '../../src/platform/database/conflicts';
 import { dataSourceOptions } from '../../src/platform/database/data-source';
 import { Database } from '../../src/platform/database/database';
 import { JobsPool } from '../../src/platform/jobs/jobs-pool';
-import { query } from '../support/embedded-postgres-sandbox';
+import { query } from '../support/process/embedded-postgres-sandbox';
 import { lockWaits } from '../support/locks';
 import { adminEmail, password, TestService } from '../support/service';
 import { until } from '../support/until';

@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 import { load } from 'js-yaml';
 import type { Config } from '../../src/platform/config/config';
 import { serveMetricsPort } from '../../src/platform/metrics/metrics-server';
-import { freePort } from '../support/built-program';
-import { Mailbox } from '../support/mailbox';
+import { freePort } from '../support/process/built-program';
+import { Mailbox } from '../support/network/mailbox';
 import { namesIn, parseScrape, type Scrape, valuesOf } from '../support/metrics';
 import { adminEmail, appSecret, password } from '../support/service';
-import { ServiceProcess } from '../support/service-process';
-import { TcpProxy } from '../support/tcp-proxy';
+import { ServiceProcess } from '../support/process/service-process';
+import { TcpProxy } from '../support/network/tcp-proxy';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
 import { until } from '../support/until';
 

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { createKey } from '../support/keys';
-import { moduleExamples } from '../support/module-examples';
+import { createKey } from '../support/data/keys';
+import { moduleExamples } from '../support/contract/module-examples';
 import { TestService } from '../support/service';
 
 const run = promisify(execFile);

@@ -7,10 +7,10 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { type Ended, runBuilt, spawnBuilt } from '../support/built-program';
-import { createKey, type TestKey } from '../support/keys';
+import { type Ended, runBuilt, spawnBuilt } from '../support/process/built-program';
+import { createKey, type TestKey } from '../support/data/keys';
 import { TestService } from '../support/service';
-import { TcpProxy } from '../support/tcp-proxy';
+import { TcpProxy } from '../support/network/tcp-proxy';
 import { until } from '../support/until';
 
 const run = promisify(execFile);

@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto';
 import { Secret, URI } from 'otpauth';
 import { FactorSecrets } from '../../src/auth/second-factors/factor-secrets';
 import type { FactorsService } from '../../src/auth/second-factors/factors.service';
-import { runBuilt } from '../support/built-program';
-import { changesOf } from '../support/events';
-import { codeAt, confirmApp, currentStep, enrolApp, forgetSteps, withinStep } from '../support/factors';
-import { createKey } from '../support/keys';
+import { runBuilt } from '../support/process/built-program';
+import { changesOf } from '../support/data/events';
+import { codeAt, confirmApp, currentStep, enrolApp, forgetSteps, withinStep } from '../support/logins/factors';
+import { createKey } from '../support/data/keys';
 import { inTransaction, lockWaits } from '../support/locks';
-import { addSession } from '../support/made-logins';
+import { addSession } from '../support/data/made-logins';
 import { appSecret, codeOf, type TestLogin, TestService } from '../support/service';
-import { changeSession } from '../support/session-rows';
+import { changeSession } from '../support/data/session-rows';
 
 const newSecret = 'another-secret-9876543210-zyxwvutsrqp';
 

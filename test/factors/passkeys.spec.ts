@@ -2,9 +2,9 @@ import { createHash, randomBytes } from 'node:crypto';
 import { isoCBOR } from '@simplewebauthn/server/helpers';
 import type { Browser } from 'playwright-core';
 import type { PasskeysService } from '../../src/auth/second-factors/passkeys/passkeys.service';
-import { openBrowser } from '../support/browser';
-import { changesOf } from '../support/events';
-import { enrolApp } from '../support/factors';
+import { openBrowser } from '../support/console/browser';
+import { changesOf } from '../support/data/events';
+import { enrolApp } from '../support/logins/factors';
 import {
   addPasskey,
   loginWithPasskey,
@@ -14,10 +14,10 @@ import {
   passkeyHolder,
   type PasskeyJson,
   signLogin,
-} from '../support/passkeys';
+} from '../support/logins/passkeys';
 import { password, type TestAnswer, TestService } from '../support/service';
-import { ServiceProcess } from '../support/service-process';
-import { decode } from '../support/tokens';
+import { ServiceProcess } from '../support/process/service-process';
+import { decode } from '../support/logins/tokens';
 
 const userVerifiedFlag = 0b100;
 const subdomain = 'http://app.localhost:3000';

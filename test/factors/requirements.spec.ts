@@ -1,12 +1,12 @@
 import type { RememberedActorsService } from '../../src/auth/tokens/remembered-actors.service';
-import { changesOf } from '../support/events';
-import { confirmApp, enrolApp } from '../support/factors';
-import { mailedResetToken, queueEmpty } from '../support/links';
+import { changesOf } from '../support/data/events';
+import { confirmApp, enrolApp } from '../support/logins/factors';
+import { mailedResetToken, queueEmpty } from '../support/data/links';
 import { inTransaction, lockWaits } from '../support/locks';
-import { Authenticator, firstStep } from '../support/second-factors';
+import { Authenticator, firstStep } from '../support/logins/second-factors';
 import { codeOf, password, type TestLogin, TestService } from '../support/service';
-import { changeSession } from '../support/session-rows';
-import { decode } from '../support/tokens';
+import { changeSession } from '../support/data/session-rows';
+import { decode } from '../support/logins/tokens';
 
 const [past, future] = ['2020-01-01T00:00:00.000Z', '2099-01-01T00:00:00.000Z'];
 const codeLine = /^[0-9]{8}\r?$/m;

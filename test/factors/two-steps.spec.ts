@@ -1,11 +1,11 @@
 import { hash as hashBcrypt } from '@node-rs/bcrypt';
-import { changesOf } from '../support/events';
-import { mailedResetToken } from '../support/links';
+import { changesOf } from '../support/data/events';
+import { mailedResetToken } from '../support/data/links';
 import { inTransaction, lockWaits } from '../support/locks';
-import { Authenticator, firstStep } from '../support/second-factors';
+import { Authenticator, firstStep } from '../support/logins/second-factors';
 import { password, type TestAnswer, TestService } from '../support/service';
-import { ServiceProcess } from '../support/service-process';
-import { decode } from '../support/tokens';
+import { ServiceProcess } from '../support/process/service-process';
+import { decode } from '../support/logins/tokens';
 
 const ip = '198.51.100.7';
 const away = '198.51.100.8';

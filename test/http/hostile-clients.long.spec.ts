@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
-import { allNaughtyStrings } from '../support/naughty-strings';
-import { chunk, RawConnection, requestHead } from '../support/raw-connection';
-import { statusOf } from '../support/raw-request';
+import { allNaughtyStrings } from '../support/contract/naughty-strings';
+import { chunk, RawConnection, requestHead } from '../support/network/raw-connection';
+import { statusOf } from '../support/network/raw-request';
 import { adminEmail, password, TestService } from '../support/service';
 
 /** Fixed, so that every run sends the same requests and a failure can be reproduced. */

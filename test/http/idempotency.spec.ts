@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { PoolClient } from 'pg';
-import { createKey } from '../support/keys';
+import { createKey } from '../support/data/keys';
 import { inTransaction, lockWaits } from '../support/locks';
-import { chunk, RawConnection, requestHead } from '../support/raw-connection';
+import { chunk, RawConnection, requestHead } from '../support/network/raw-connection';
 import { password, type TestAnswer, TestService } from '../support/service';
-import { ServiceProcess } from '../support/service-process';
-import { TcpProxy } from '../support/tcp-proxy';
+import { ServiceProcess } from '../support/process/service-process';
+import { TcpProxy } from '../support/network/tcp-proxy';
 import { until } from '../support/until';
 
 describe('requests with an Idempotency-Key', () => {

@@ -1,9 +1,14 @@
-import { type BodyField, type BodyOperation, bodyOperations, queryOperations } from '../support/body-operations';
-import { importRow, importRows } from '../support/imports';
+import {
+  type BodyField,
+  type BodyOperation,
+  bodyOperations,
+  queryOperations,
+} from '../support/contract/body-operations';
+import { importRow, importRows } from '../support/data/imports';
 import { parseScrape } from '../support/metrics';
-import { rawRequest, statusOf } from '../support/raw-request';
+import { rawRequest, statusOf } from '../support/network/raw-request';
 import { TestService } from '../support/service';
-import { unexpectedResponses } from '../support/unexpected-responses';
+import { unexpectedResponses } from '../support/contract/unexpected-responses';
 
 const METRICS_TOKEN = 'metrics-token-0123456789-abcdefghij';
 const size = 60_000;

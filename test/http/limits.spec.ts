@@ -1,4 +1,4 @@
-import { cookieName, cookieOf, refreshTokenForm, sameOrigin } from '../support/cookies';
+import { cookieName, cookieOf, refreshTokenForm, sameOrigin } from '../support/logins/cookies';
 import { adminEmail, password, type TestAnswer, type TestRequest, TestService } from '../support/service';
 
 const perMinute = 5;

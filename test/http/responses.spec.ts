@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { version } from '../../src/platform/project';
-import { bodyOperations, queryOperations } from '../support/body-operations';
-import { assertDocumented } from '../support/document';
+import { bodyOperations, queryOperations } from '../support/contract/body-operations';
+import { assertDocumented } from '../support/contract/document';
 import { parseScrape } from '../support/metrics';
-import { allNaughtyStrings } from '../support/naughty-strings';
+import { allNaughtyStrings } from '../support/contract/naughty-strings';
 import { adminEmail, type TestAnswer, type TestLogin, type TestRequest, TestService } from '../support/service';
 
 const base = 'https://identity.example.net';

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { METHODS } from 'node:http';
-import { bodyOperations } from '../support/body-operations';
-import { document } from '../support/document';
-import { requestHead } from '../support/raw-connection';
-import { rawRequest, statusOf } from '../support/raw-request';
+import { bodyOperations } from '../support/contract/body-operations';
+import { document } from '../support/contract/document';
+import { requestHead } from '../support/network/raw-connection';
+import { rawRequest, statusOf } from '../support/network/raw-request';
 import { type TestLogin, TestService } from '../support/service';
-import { tableNames } from '../support/tables';
-import { unexpectedResponses } from '../support/unexpected-responses';
+import { tableNames } from '../support/contract/tables';
+import { unexpectedResponses } from '../support/contract/unexpected-responses';
 
 /** Changes a path. */
 type Variant = (path: string) => string;

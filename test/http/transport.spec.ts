@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
-import { document } from '../support/document';
-import { chunk, RawConnection, requestHead } from '../support/raw-connection';
-import { rawRequest, statusOf } from '../support/raw-request';
+import { document } from '../support/contract/document';
+import { chunk, RawConnection, requestHead } from '../support/network/raw-connection';
+import { rawRequest, statusOf } from '../support/network/raw-request';
 import { TestService } from '../support/service';
 import { until } from '../support/until';
 

@@ -1,7 +1,7 @@
 import type { PoolClient } from 'pg';
-import { createKey } from '../support/keys';
+import { createKey } from '../support/data/keys';
 import { parseScrape, valuesOf } from '../support/metrics';
-import { chunk, RawConnection, requestHead } from '../support/raw-connection';
+import { chunk, RawConnection, requestHead } from '../support/network/raw-connection';
 import { password, type TestAnswer, type TestLogin, TestService } from '../support/service';
 import { until } from '../support/until';
 

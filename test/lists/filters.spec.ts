@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
-import { document } from '../support/document';
-import { naughtyStrings } from '../support/naughty-strings';
+import { document } from '../support/contract/document';
+import { naughtyStrings } from '../support/contract/naughty-strings';
 import { type TestLogin, TestService } from '../support/service';
 import {
   filters,
@@ -13,7 +13,7 @@ import {
   question,
   sorts,
   valueFor,
-} from '../support/user-model';
+} from '../support/contract/user-model';
 
 const lists = ['/user/list', '/auth/session/list', '/audit/list'];
 const paging = ['order_by', 'order_dir', 'per_page', 'page', 'cursor', 'count', 'deleted'];

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { StatsService } from '../../src/stats/stats.service';
-import { inSeconds } from '../support/keys';
+import { inSeconds } from '../support/data/keys';
 import type { ServiceHealthResponse } from '../../src/stats/service-health.dto';
 import type { ServiceHealthService } from '../../src/stats/service-health.service';
-import { addFailedMail, addJob, addMail, addWebhook, refreshOverview } from '../support/overview';
+import { addFailedMail, addJob, addMail, addWebhook, refreshOverview } from '../support/data/overview';
 import { type TestLogin, TestService } from '../support/service';
 import { until } from '../support/until';
 

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { Client } from 'pg';
 import { dataSourceOptions } from '../../src/platform/database/data-source';
 import { TestService } from '../support/service';
-import { changeSession } from '../support/session-rows';
+import { changeSession } from '../support/data/session-rows';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
 
 const sorts = [

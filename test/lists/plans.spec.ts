@@ -10,8 +10,8 @@ import { beforeOperationJoins } from '../../src/users/user-assignments.sql';
 import { userList } from '../../src/users/user-list';
 import { UsersRepository } from '../../src/users/users.repository';
 import { isTaken } from '../../src/users/users.sql';
-import { userListQuery } from '../support/list-queries';
-import { addManyUsers } from '../support/many-users';
+import { userListQuery } from '../support/contract/list-queries';
+import { addManyUsers } from '../support/data/many-users';
 import {
   explaining,
   FilledDatabase,
@@ -20,7 +20,7 @@ import {
   sorting,
   sortQueries,
   wholeTables,
-} from '../support/plans';
+} from '../support/contract/plans';
 import { useDatabase } from '../support/test-database';
 
 /** A node of an executed plan. */

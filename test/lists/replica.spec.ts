@@ -1,10 +1,10 @@
 import { Client } from 'pg';
-import { createKey } from '../support/keys';
+import { createKey } from '../support/data/keys';
 import { parseScrape, valuesOf } from '../support/metrics';
-import { ReplicatedPostgres } from '../support/replicated-postgres';
+import { ReplicatedPostgres } from '../support/process/replicated-postgres';
 import { adminEmail, appSecret, password, type TestLogin, type TestService } from '../support/service';
-import { ServiceProcess } from '../support/service-process';
-import { TcpProxy } from '../support/tcp-proxy';
+import { ServiceProcess } from '../support/process/service-process';
+import { TcpProxy } from '../support/network/tcp-proxy';
 import { until } from '../support/until';
 
 const metricsToken = 'metrics-0123456789-abcdefghijklmnopq';

@@ -1,9 +1,9 @@
-import { METRICS_TOKEN, hashCost } from '../support/hash-counts';
-import { createKey, inSeconds } from '../support/keys';
+import { METRICS_TOKEN, hashCost } from '../support/process/hash-counts';
+import { createKey, inSeconds } from '../support/data/keys';
 import { codeOf, password, type TestLogin, TestService } from '../support/service';
-import { ServiceProcess } from '../support/service-process';
-import { changeSession } from '../support/session-rows';
-import { TcpProxy } from '../support/tcp-proxy';
+import { ServiceProcess } from '../support/process/service-process';
+import { changeSession } from '../support/data/session-rows';
+import { TcpProxy } from '../support/network/tcp-proxy';
 import { until } from '../support/until';
 
 const day = 86_400;

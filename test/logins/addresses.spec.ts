@@ -1,8 +1,8 @@
-import { createKey, type TestKey } from '../support/keys';
-import { Authenticator } from '../support/second-factors';
+import { createKey, type TestKey } from '../support/data/keys';
+import { Authenticator } from '../support/logins/second-factors';
 import { password, type TestAnswer, TestService } from '../support/service';
-import { ServiceProcess } from '../support/service-process';
-import { decode, visiblePart } from '../support/tokens';
+import { ServiceProcess } from '../support/process/service-process';
+import { decode, visiblePart } from '../support/logins/tokens';
 
 const perMinute = 5;
 const portal = '192.0.2.80';

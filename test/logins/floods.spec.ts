@@ -3,13 +3,13 @@ import { getPriority } from 'node:os';
 import { systemActor } from '../../src/access/actor';
 import { newId } from '../../src/platform/random';
 import type { ImportRowsService } from '../../src/users/transfer/import-rows.service';
-import { changesOf } from '../support/events';
-import { hashCost, heldHashes, METRICS_TOKEN, whileHashes } from '../support/hash-counts';
-import { importCsv } from '../support/imports';
-import { mailedResetToken } from '../support/links';
+import { changesOf } from '../support/data/events';
+import { hashCost, heldHashes, METRICS_TOKEN, whileHashes } from '../support/process/hash-counts';
+import { importCsv } from '../support/data/imports';
+import { mailedResetToken } from '../support/data/links';
 import { inTransaction } from '../support/locks';
 import { adminEmail, password, type TestAnswer, type TestLogin, TestService } from '../support/service';
-import { ServiceProcess } from '../support/service-process';
+import { ServiceProcess } from '../support/process/service-process';
 import { until } from '../support/until';
 
 const crowd = 100;

@@ -1,13 +1,13 @@
 import type { FirstAdministrator } from '../../src/auth/recovery/first-administrator.service';
 import type { LoginAttemptsService } from '../../src/auth/passwords/login-attempts.service';
-import { changesOf } from '../support/events';
-import { hashCost, METRICS_TOKEN } from '../support/hash-counts';
-import { mailedResetToken } from '../support/links';
+import { changesOf } from '../support/data/events';
+import { hashCost, METRICS_TOKEN } from '../support/process/hash-counts';
+import { mailedResetToken } from '../support/data/links';
 import { inTransaction } from '../support/locks';
-import { Authenticator, firstStep } from '../support/second-factors';
+import { Authenticator, firstStep } from '../support/logins/second-factors';
 import { password, type TestAnswer, TestService } from '../support/service';
-import { ServiceProcess } from '../support/service-process';
-import { decode, visiblePart } from '../support/tokens';
+import { ServiceProcess } from '../support/process/service-process';
+import { decode, visiblePart } from '../support/logins/tokens';
 
 const wrong = `${password}!`;
 const home = '127.0.0.1';

@@ -1,9 +1,9 @@
 import type { Browser } from 'playwright-core';
-import { openBrowser } from '../support/browser';
-import { codeAt, currentStep, enrolApp, forgetSteps } from '../support/factors';
-import { importRow, importRows } from '../support/imports';
-import { queueEmpty } from '../support/links';
-import { loginWithPasskey, PasskeyBrowser, passkeyHolder } from '../support/passkeys';
+import { openBrowser } from '../support/console/browser';
+import { codeAt, currentStep, enrolApp, forgetSteps } from '../support/logins/factors';
+import { importRow, importRows } from '../support/data/imports';
+import { queueEmpty } from '../support/data/links';
+import { loginWithPasskey, PasskeyBrowser, passkeyHolder } from '../support/logins/passkeys';
 import { password, type TestAnswer, type TestLogin, TestService } from '../support/service';
 import { until } from '../support/until';
 

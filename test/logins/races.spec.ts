@@ -1,5 +1,5 @@
 import type { LoginAttemptsService } from '../../src/auth/passwords/login-attempts.service';
-import { changesOf } from '../support/events';
+import { changesOf } from '../support/data/events';
 import { password, type TestAnswer, TestService } from '../support/service';
 import { inTransaction, lockWaits } from '../support/locks';
 import { until } from '../support/until';

@@ -3,11 +3,11 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Actor } from '../../src/access/actor';
 import type { SecurityMailsService } from '../../src/users/mails/security-mails.service';
-import { codeAt, currentStep, forgetSteps } from '../support/factors';
-import { endMailLimits, queueEmpty } from '../support/links';
-import { expectWellMade, linkIn, type MailParts, partsOf, tokenOf } from '../support/mail-parts';
-import type { ReceivedMail } from '../support/mailbox';
-import { Authenticator, firstStep } from '../support/second-factors';
+import { codeAt, currentStep, forgetSteps } from '../support/logins/factors';
+import { endMailLimits, queueEmpty } from '../support/data/links';
+import { expectWellMade, linkIn, type MailParts, partsOf, tokenOf } from '../support/network/mail-parts';
+import type { ReceivedMail } from '../support/network/mailbox';
+import { Authenticator, firstStep } from '../support/logins/second-factors';
 import { password, TestService } from '../support/service';
 import { until } from '../support/until';
 

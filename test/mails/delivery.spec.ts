@@ -1,9 +1,9 @@
 import type { CredentialsService } from '../../src/auth/passwords/credentials.service';
 import type { JobsRepository } from '../../src/platform/jobs/jobs.repository';
-import { changesOf } from '../support/events';
-import { importRows } from '../support/imports';
-import { createKey } from '../support/keys';
-import { queueEmpty } from '../support/links';
+import { changesOf } from '../support/data/events';
+import { importRows } from '../support/data/imports';
+import { createKey } from '../support/data/keys';
+import { queueEmpty } from '../support/data/links';
 import { password, TestService } from '../support/service';
 import { until } from '../support/until';
 

@@ -8,10 +8,10 @@ import { dataSourceOptions } from '../../src/platform/database/data-source';
 import { migrateDatabase } from '../../src/platform/database/migrate';
 import { withMigrationLock } from '../../src/platform/database/migration-lock';
 import { StartFault } from '../../src/platform/start-fault';
-import { describeSchema } from '../support/schema';
+import { describeSchema } from '../support/contract/schema';
 import { appSecret, password, TestService } from '../support/service';
-import { ServiceProcess } from '../support/service-process';
-import { StartLines } from '../support/start-lines';
+import { ServiceProcess } from '../support/process/service-process';
+import { StartLines } from '../support/process/start-lines';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
 import { until } from '../support/until';
 

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { hash as hashBcrypt } from '@node-rs/bcrypt';
 import type { FirstAdministrator } from '../../src/auth/recovery/first-administrator.service';
-import { RangeServer, type Respond, sha1, writeRanges } from '../support/breached';
-import { METRICS_TOKEN } from '../support/hash-counts';
+import { RangeServer, type Respond, sha1, writeRanges } from '../support/logins/breached';
+import { METRICS_TOKEN } from '../support/process/hash-counts';
 import { parseScrape, valuesOf } from '../support/metrics';
 import { password, TestService } from '../support/service';
-import { ServiceProcess } from '../support/service-process';
+import { ServiceProcess } from '../support/process/service-process';
 
 const secret = 'nine purple lanterns';
 const breached = [secret, 'пароль из утечки', '🦊 stolen by foxes 🦊', 'password1234567'];

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Client } from 'pg';
-import { runBuilt } from '../support/built-program';
+import { runBuilt } from '../support/process/built-program';
 import { appSecret } from '../support/service';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
 

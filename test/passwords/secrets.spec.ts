@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { createKey } from '../support/keys';
-import { mailedResetToken } from '../support/links';
+import { createKey } from '../support/data/keys';
+import { mailedResetToken } from '../support/data/links';
 import { appSecret, password, type TestLogin, TestService } from '../support/service';
-import { ServiceProcess } from '../support/service-process';
-import { tableContents } from '../support/tables';
+import { ServiceProcess } from '../support/process/service-process';
+import { tableContents } from '../support/contract/tables';
 
 type User = TestLogin & { name: string; email: string };
 

@@ -3,11 +3,11 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Ended, freePort, runBuilt } from '../support/built-program';
+import { type Ended, freePort, runBuilt } from '../support/process/built-program';
 import { appSecret } from '../support/service';
-import { ServiceProcess } from '../support/service-process';
+import { ServiceProcess } from '../support/process/service-process';
 import { createTestDatabase, type TestDatabase } from '../support/test-database';
-import { startTlsProxy } from '../support/tls-proxy';
+import { startTlsProxy } from '../support/network/tls-proxy';
 
 type Environment = Record<string, string>;
 

@@ -1,6 +1,6 @@
 import { DatabaseClient } from '../../src/platform/database/database-client';
 import { dataSourceOptions } from '../../src/platform/database/data-source';
-import { TcpProxy } from '../support/tcp-proxy';
+import { TcpProxy } from '../support/network/tcp-proxy';
 import { createTestDatabase } from '../support/test-database';
 
 describe('connections to the database', () => {

@@ -1,10 +1,10 @@
 import { Client, escapeIdentifier } from 'pg';
-import { Cluster } from '../support/cluster';
-import { Mailbox } from '../support/mailbox';
+import { Cluster } from '../support/process/cluster';
+import { Mailbox } from '../support/network/mailbox';
 import { adminEmail, password, type TestAnswer } from '../support/service';
-import type { ServiceProcess } from '../support/service-process';
-import { TcpProxy } from '../support/tcp-proxy';
-import { TransactionPooler } from '../support/transaction-pooler';
+import type { ServiceProcess } from '../support/process/service-process';
+import { TcpProxy } from '../support/network/tcp-proxy';
+import { TransactionPooler } from '../support/network/transaction-pooler';
 import { until } from '../support/until';
 
 const rounds = 4;

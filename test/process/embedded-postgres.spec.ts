@@ -11,7 +11,7 @@ import {
   query,
   Sandbox,
   serverProcesses,
-} from '../support/embedded-postgres-sandbox';
+} from '../support/process/embedded-postgres-sandbox';
 import { until } from '../support/until';
 
 const isRoot = process.getuid?.() === 0;

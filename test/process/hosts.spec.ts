@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
-import { query } from '../support/embedded-postgres-sandbox';
-import { ReplicatedPostgres } from '../support/replicated-postgres';
+import { query } from '../support/process/embedded-postgres-sandbox';
+import { ReplicatedPostgres } from '../support/process/replicated-postgres';
 import { adminEmail, appSecret, password } from '../support/service';
-import { ServiceProcess } from '../support/service-process';
-import { TcpProxy } from '../support/tcp-proxy';
+import { ServiceProcess } from '../support/process/service-process';
+import { TcpProxy } from '../support/network/tcp-proxy';
 import { until } from '../support/until';
 
 /** The tests run in order: the standby of the first test is the primary of the others. */

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { Cluster } from '../support/cluster';
-import { Mailbox } from '../support/mailbox';
-import type { ServiceProcess } from '../support/service-process';
+import { Cluster } from '../support/process/cluster';
+import { Mailbox } from '../support/network/mailbox';
+import type { ServiceProcess } from '../support/process/service-process';
 import { until } from '../support/until';
 
 jest.setTimeout(600_000);

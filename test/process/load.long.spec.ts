@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { createWorld, ordinaryWork, type Stream, watchMemory, type World } from '../../bench/neighbour-world';
-import { Cluster } from '../support/cluster';
+import { Cluster } from '../support/process/cluster';
 import { appSecret } from '../support/service';
-import { shutDownUnderLoad } from '../support/shutdown';
+import { shutDownUnderLoad } from '../support/process/shutdown';
 import { until } from '../support/until';
-import type { ServiceProcess } from '../support/service-process';
+import type { ServiceProcess } from '../support/process/service-process';
 
 /** Result of a stream (see paced-load.js). */
 interface Sent {

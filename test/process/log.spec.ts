@@ -2,11 +2,11 @@ import { execFileSync } from 'node:child_process';
 import { closeSync, constants, mkdtempSync, openSync, readSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '../support/built-program';
-import { Cluster } from '../support/cluster';
-import { RawConnection, requestHead } from '../support/raw-connection';
+import { freePort } from '../support/process/built-program';
+import { Cluster } from '../support/process/cluster';
+import { RawConnection, requestHead } from '../support/network/raw-connection';
 import { adminEmail, password } from '../support/service';
-import type { ServiceProcess } from '../support/service-process';
+import type { ServiceProcess } from '../support/process/service-process';
 
 /** Requests whose lines exceed the pipe, but not the buffer of the logger. */
 const many = 1_500;

@@ -4,15 +4,15 @@ import { appendFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/platform/embedded-postgres/embedded-postgres';
-import { type Ended, runBuilt } from '../support/built-program';
-import { HookReceiver } from '../support/hook-receiver';
-import { createKey } from '../support/keys';
-import { mailedResetToken } from '../support/links';
-import { query } from '../support/embedded-postgres-sandbox';
-import { asSuperuser } from '../support/replicated-postgres';
-import { Authenticator, firstStep } from '../support/second-factors';
+import { type Ended, runBuilt } from '../support/process/built-program';
+import { HookReceiver } from '../support/network/hook-receiver';
+import { createKey } from '../support/data/keys';
+import { mailedResetToken } from '../support/data/links';
+import { query } from '../support/process/embedded-postgres-sandbox';
+import { asSuperuser } from '../support/process/replicated-postgres';
+import { Authenticator, firstStep } from '../support/logins/second-factors';
 import { adminEmail, appSecret, password, TestService } from '../support/service';
-import { ServiceProcess } from '../support/service-process';
+import { ServiceProcess } from '../support/process/service-process';
 import { until } from '../support/until';
 
 describe('a database that was copied to another server', () => {

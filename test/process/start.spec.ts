@@ -14,11 +14,11 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import { findEmbeddedPostgres } from '../../src/platform/embedded-postgres/embedded-postgres';
-import { faultsOf } from '../support/accessibility';
-import { openBrowser } from '../support/browser';
-import { isAlive, killServer, serverProcesses } from '../support/embedded-postgres-sandbox';
-import { Mailbox } from '../support/mailbox';
-import { partsOf } from '../support/mail-parts';
+import { faultsOf } from '../support/console/accessibility';
+import { openBrowser } from '../support/console/browser';
+import { isAlive, killServer, serverProcesses } from '../support/process/embedded-postgres-sandbox';
+import { Mailbox } from '../support/network/mailbox';
+import { partsOf } from '../support/network/mail-parts';
 import { until } from '../support/until';
 import { password } from '../support/client';
 import {
@@ -28,7 +28,7 @@ import {
   type ServiceProcess,
   spawnBuilt,
   whenListening,
-} from '../support/built-program';
+} from '../support/process/built-program';
 
 const linkForm = /http:\/\/localhost:\d+\/auth\/reset\/[A-Za-z0-9_-]{43}/;
 
@@ -223,7 +223,7 @@ describe('the service with its embedded database', () => {
 
   it('waits for the previous process of its DATA_DIR, which still finishes a request', async () => {
     const gate = join(dirname(dataDir), 'gate');
-    const preload = `--require=${join(__dirname, '../support/gate.js')}`;
+    const preload = `--require=${join(__dirname, '../support/process/gate.js')}`;
     const next = spawnBuilt('src/main.js', env({ GATE: gate, NODE_OPTIONS: preload }));
     await until(() => next.output().includes('waits for the gate'));
     const held = connect(Number(port), '127.0.0.1');

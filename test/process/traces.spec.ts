@@ -1,9 +1,9 @@
 import startServer from '../support/global-setup';
 import stopServer from '../support/global-teardown';
-import { HookReceiver } from '../support/hook-receiver';
-import { OtlpReceiver, type ReceivedSpan } from '../support/otlp-receiver';
+import { HookReceiver } from '../support/network/hook-receiver';
+import { OtlpReceiver, type ReceivedSpan } from '../support/network/otlp-receiver';
 import { password, TestService } from '../support/service';
-import { ServiceProcess } from '../support/service-process';
+import { ServiceProcess } from '../support/process/service-process';
 import { until } from '../support/until';
 
 const server = 2;

@@ -3,15 +3,15 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort } from '../support/built-program';
+import { freePort } from '../support/process/built-program';
 import { Client } from '../support/client';
-import { Cluster } from '../support/cluster';
-import { isAlive, listProcesses } from '../support/embedded-postgres-sandbox';
-import { Mailbox } from '../support/mailbox';
-import { RawConnection, requestHead } from '../support/raw-connection';
+import { Cluster } from '../support/process/cluster';
+import { isAlive, listProcesses } from '../support/process/embedded-postgres-sandbox';
+import { Mailbox } from '../support/network/mailbox';
+import { RawConnection, requestHead } from '../support/network/raw-connection';
 import { adminEmail, appSecret, password, type TestLogin } from '../support/service';
-import type { ServiceProcess } from '../support/service-process';
-import { shutDownUnderLoad, workerPids } from '../support/shutdown';
+import type { ServiceProcess } from '../support/process/service-process';
+import { shutDownUnderLoad, workerPids } from '../support/process/shutdown';
 import { until } from '../support/until';
 
 /** Time for which a worker trusts its memory without a response of the database. */

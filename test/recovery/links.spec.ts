@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { endMailLimits, mailedResetToken, queueEmpty, visibleResponse } from '../support/links';
+import { endMailLimits, mailedResetToken, queueEmpty, visibleResponse } from '../support/data/links';
 import { password, type TestAnswer, TestService } from '../support/service';
 import { until } from '../support/until';
 

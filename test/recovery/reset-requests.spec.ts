@@ -1,9 +1,9 @@
 import type { MailerService } from '@nestjs-modules/mailer';
-import { importCsv } from '../support/imports';
-import { endMailLimits, mailedResetToken, queueEmpty, visibleResponse } from '../support/links';
+import { importCsv } from '../support/data/imports';
+import { endMailLimits, mailedResetToken, queueEmpty, visibleResponse } from '../support/data/links';
 import { inTransaction } from '../support/locks';
-import { Mailbox, type ReceivedMail } from '../support/mailbox';
-import { rawRequest } from '../support/raw-request';
+import { Mailbox, type ReceivedMail } from '../support/network/mailbox';
+import { rawRequest } from '../support/network/raw-request';
 import { password, type TestAnswer, TestService } from '../support/service';
 import { until } from '../support/until';
 

@@ -1,9 +1,9 @@
-import { changesOf } from '../support/events';
-import { enrolApp } from '../support/factors';
-import { createKey } from '../support/keys';
-import { mailedResetToken } from '../support/links';
+import { changesOf } from '../support/data/events';
+import { enrolApp } from '../support/logins/factors';
+import { createKey } from '../support/data/keys';
+import { mailedResetToken } from '../support/data/links';
 import { inTransaction, lockWaits } from '../support/locks';
-import { partsOf } from '../support/mail-parts';
+import { partsOf } from '../support/network/mail-parts';
 import { codeOf, password, type TestLogin, TestService } from '../support/service';
 
 const chosen = 'the owner chose this one';

@@ -1,13 +1,13 @@
 import type { FirstAdministrator } from '../../src/auth/recovery/first-administrator.service';
-import { changesOf } from '../support/events';
-import { confirmApp, enrolApp } from '../support/factors';
-import { createKey } from '../support/keys';
-import { endMailLimits, queueEmpty } from '../support/links';
+import { changesOf } from '../support/data/events';
+import { confirmApp, enrolApp } from '../support/logins/factors';
+import { createKey } from '../support/data/keys';
+import { endMailLimits, queueEmpty } from '../support/data/links';
 import { inTransaction, lockWaits } from '../support/locks';
-import { partsOf } from '../support/mail-parts';
-import { Authenticator } from '../support/second-factors';
+import { partsOf } from '../support/network/mail-parts';
+import { Authenticator } from '../support/logins/second-factors';
 import { password, type TestLogin, TestService } from '../support/service';
-import { changeSession } from '../support/session-rows';
+import { changeSession } from '../support/data/session-rows';
 
 const another = 'a thief knows this phrase';
 const own = 'the owner has it again';

@@ -13,9 +13,9 @@ import {
   sorting,
   sortQueries,
   wholeTables,
-} from '../support/plans';
+} from '../support/contract/plans';
 import { type TestLogin, TestService, appSecret } from '../support/service';
-import { changeSession, sessionRow } from '../support/session-rows';
+import { changeSession, sessionRow } from '../support/data/session-rows';
 import type { Client } from 'pg';
 import type { Actor } from '../../src/access/actor';
 import { parseConditions, type RawQuery } from '../../src/http/lists/filter';
@@ -28,8 +28,8 @@ import { sessionList } from '../../src/auth/sessions/session-list';
 import { RefreshTokens } from '../../src/auth/sessions/refresh-token';
 import { SessionEndsRepository } from '../../src/auth/sessions/session-ends.repository';
 import { SessionsService } from '../../src/auth/sessions/sessions.service';
-import { listQuery } from '../support/list-queries';
-import { fillSessions } from '../support/many-sessions';
+import { listQuery } from '../support/contract/list-queries';
+import { fillSessions } from '../support/data/many-sessions';
 
 /** Longer than any session lives here, so that nothing is written early because a session ends. */
 const farMs = 3_600_000;

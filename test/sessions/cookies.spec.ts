@@ -1,14 +1,14 @@
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { hashToken } from '../../src/platform/random';
-import { openBrowser } from '../support/browser';
-import { freePort } from '../support/built-program';
-import { cookieOf, refreshTokenForm, sameOrigin } from '../support/cookies';
-import { addPasskey, PasskeyBrowser, signLogin } from '../support/passkeys';
-import { Authenticator } from '../support/second-factors';
+import { openBrowser } from '../support/console/browser';
+import { freePort } from '../support/process/built-program';
+import { cookieOf, refreshTokenForm, sameOrigin } from '../support/logins/cookies';
+import { addPasskey, PasskeyBrowser, signLogin } from '../support/logins/passkeys';
+import { Authenticator } from '../support/logins/second-factors';
 import { password, type TestAnswer, type TestRequest, TestService } from '../support/service';
-import { ServiceProcess } from '../support/service-process';
-import { changeSession, sessionRow } from '../support/session-rows';
-import { WebSite } from '../support/web-site';
+import { ServiceProcess } from '../support/process/service-process';
+import { changeSession, sessionRow } from '../support/data/session-rows';
+import { WebSite } from '../support/console/web-site';
 
 const portal = 'https://portal.example.net';
 const transport = 'cookie';

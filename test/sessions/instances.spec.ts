@@ -1,17 +1,17 @@
 import type { LiveLoginsService } from '../../src/auth/tokens/live-logins.service';
 import type { Notifications } from '../../src/platform/database/notifications.service';
 import { hashToken } from '../../src/platform/random';
-import { createKey } from '../support/keys';
-import { queueEmpty } from '../support/links';
-import { query } from '../support/embedded-postgres-sandbox';
-import { ReplicatedPostgres } from '../support/replicated-postgres';
-import { addLogins, type MadeLogin, refreshTokens, rotated } from '../support/made-logins';
-import { RawConnection, requestHead } from '../support/raw-connection';
-import { type Revocation, revocations, type Victim } from '../support/revocations';
+import { createKey } from '../support/data/keys';
+import { queueEmpty } from '../support/data/links';
+import { query } from '../support/process/embedded-postgres-sandbox';
+import { ReplicatedPostgres } from '../support/process/replicated-postgres';
+import { addLogins, type MadeLogin, refreshTokens, rotated } from '../support/data/made-logins';
+import { RawConnection, requestHead } from '../support/network/raw-connection';
+import { type Revocation, revocations, type Victim } from '../support/data/revocations';
 import { adminEmail, appSecret, password, type TestAnswer, type TestLogin, TestService } from '../support/service';
-import { ServiceProcess } from '../support/service-process';
-import { changeSession, sessionRow } from '../support/session-rows';
-import { TcpProxy } from '../support/tcp-proxy';
+import { ServiceProcess } from '../support/process/service-process';
+import { changeSession, sessionRow } from '../support/data/session-rows';
+import { TcpProxy } from '../support/network/tcp-proxy';
 import { createTestDatabase } from '../support/test-database';
 import { until } from '../support/until';
 

@@ -1,10 +1,10 @@
 import type { SessionsService } from '../../src/auth/sessions/sessions.service';
 import { inTransaction, lockWaits } from '../support/locks';
-import { addSessions } from '../support/many-sessions';
+import { addSessions } from '../support/data/many-sessions';
 import { password, type TestAnswer, type TestLogin, TestService } from '../support/service';
-import { changeSession, sessionRow } from '../support/session-rows';
-import { tableContents } from '../support/tables';
-import { decode, forge, ownKey } from '../support/tokens';
+import { changeSession, sessionRow } from '../support/data/session-rows';
+import { tableContents } from '../support/contract/tables';
+import { decode, forge, ownKey } from '../support/logins/tokens';
 import { until } from '../support/until';
 
 const chrome =

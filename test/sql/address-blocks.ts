@@ -1,7 +1,7 @@
 import { AddressBlocksRepository } from '../../src/access/address-blocks/address-blocks.repository';
 import { addressBlockList } from '../../src/access/address-blocks/address-block-list';
-import { listQuery } from '../support/list-queries';
-import { other_id, sqlExamples, user_id } from '../support/sql-examples';
+import { listQuery } from '../support/contract/list-queries';
+import { other_id, sqlExamples, user_id } from '../support/contract/sql-examples';
 
 const block = {
   address_block_id: other_id,

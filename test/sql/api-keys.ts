@@ -1,7 +1,7 @@
 import { apiKeyList } from '../../src/access/api-keys/api-key-list';
 import { ApiKeysRepository } from '../../src/access/api-keys/api-keys.repository';
-import { listQuery } from '../support/list-queries';
-import { hash, limited, other_id, sqlExamples, user_id } from '../support/sql-examples';
+import { listQuery } from '../support/contract/list-queries';
+import { hash, limited, other_id, sqlExamples, user_id } from '../support/contract/sql-examples';
 
 export const apiKeys = sqlExamples(ApiKeysRepository, {
   findActive: [[hash]],

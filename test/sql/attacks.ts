@@ -1,5 +1,5 @@
 import { AttacksRepository } from '../../src/stats/attacks.repository';
-import { administrator, limited, sqlExamples } from '../support/sql-examples';
+import { administrator, limited, sqlExamples } from '../support/contract/sql-examples';
 
 export const attacks = sqlExamples(AttacksRepository, {
   noteBlocks: [[]],

@@ -1,7 +1,7 @@
 import { carrierList } from '../../src/users/carriers.dto';
 import { CarriersRepository } from '../../src/users/carriers.repository';
-import { listQuery } from '../support/list-queries';
-import { administrator, carrierUser, limited, sqlExamples } from '../support/sql-examples';
+import { listQuery } from '../support/contract/list-queries';
+import { administrator, carrierUser, limited, sqlExamples } from '../support/contract/sql-examples';
 
 export const carriers = sqlExamples(CarriersRepository, {
   list: [

@@ -1,5 +1,5 @@
 import { CredentialsRepository } from '../../src/auth/passwords/credentials.repository';
-import { hash, other_id, sqlExamples, user_id } from '../support/sql-examples';
+import { hash, other_id, sqlExamples, user_id } from '../support/contract/sql-examples';
 
 export const credentials = sqlExamples(CredentialsRepository, {
   upsertHash: [[user_id, '$argon2id$new', null]],

@@ -1,5 +1,5 @@
 import { EnrollmentCodesRepository } from '../../src/auth/second-factors/codes/enrollment-codes.repository';
-import { hash, sqlExamples, user_id } from '../support/sql-examples';
+import { hash, sqlExamples, user_id } from '../support/contract/sql-examples';
 
 export const enrollmentCodes = sqlExamples(EnrollmentCodesRepository, {
   request: [[user_id]],

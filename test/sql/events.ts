@@ -1,8 +1,8 @@
 import { auditList } from '../../src/audit/audit-list';
 import { eventBase } from '../../src/audit/event-base';
 import { EventsRepository } from '../../src/audit/events.repository';
-import { listQuery } from '../support/list-queries';
-import { administrator, limited, named, sqlExamples, user_id } from '../support/sql-examples';
+import { listQuery } from '../support/contract/list-queries';
+import { administrator, limited, named, sqlExamples, user_id } from '../support/contract/sql-examples';
 
 const base = named('eventBase', eventBase(administrator, 'user.invited'));
 

@@ -1,6 +1,6 @@
 import { eventBase } from '../../src/audit/event-base';
 import { FactorOwnersRepository } from '../../src/auth/second-factors/factor-owners.repository';
-import { administrator, named, other_id, sqlExamples, user_id } from '../support/sql-examples';
+import { administrator, named, other_id, sqlExamples, user_id } from '../support/contract/sql-examples';
 
 const event = named('eventBase', eventBase(administrator, 'factor.reset'));
 

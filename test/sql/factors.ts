@@ -1,5 +1,5 @@
 import { FactorsRepository } from '../../src/auth/second-factors/factors.repository';
-import { hash, other_id, sqlExamples, user_id } from '../support/sql-examples';
+import { hash, other_id, sqlExamples, user_id } from '../support/contract/sql-examples';
 
 const step = 59_816_000;
 const key_id = Buffer.alloc(4, 1);

@@ -1,4 +1,4 @@
 import { HealthRepository } from '../../src/health/health.repository';
-import { sqlExamples } from '../support/sql-examples';
+import { sqlExamples } from '../support/contract/sql-examples';
 
 export const health = sqlExamples(HealthRepository, { ping: [[]], countOverdueJobs: [[]] });

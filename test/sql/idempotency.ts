@@ -1,5 +1,5 @@
 import { IdempotencyRepository } from '../../src/http/idempotency/idempotency.repository';
-import { hash, named, other_id, sqlExamples, user_id } from '../support/sql-examples';
+import { hash, named, other_id, sqlExamples, user_id } from '../support/contract/sql-examples';
 
 const scope = named('scope', {
   user_id,

@@ -1,5 +1,5 @@
 import { JobsRepository } from '../../src/platform/jobs/jobs.repository';
-import { sqlExamples, user_id } from '../support/sql-examples';
+import { sqlExamples, user_id } from '../support/contract/sql-examples';
 
 export const jobs = sqlExamples(JobsRepository, {
   add: [['mail', [{ payload: { mail: 'password-changed' }, key: 'example', delay_seconds: 60 }], 0]],

@@ -1,5 +1,5 @@
 import { LiveLoginsRepository } from '../../src/auth/tokens/live-logins.repository';
-import { other_id, sqlExamples, user_id } from '../support/sql-examples';
+import { other_id, sqlExamples, user_id } from '../support/contract/sql-examples';
 
 export const liveLogins = sqlExamples(LiveLoginsRepository, {
   find: [[other_id, user_id]],

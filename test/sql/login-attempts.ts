@@ -1,5 +1,5 @@
 import { LoginAttemptsRepository } from '../../src/auth/passwords/login-attempts.repository';
-import { named, other_id, sqlExamples, user_id } from '../support/sql-examples';
+import { named, other_id, sqlExamples, user_id } from '../support/contract/sql-examples';
 
 const attempt = named('attempt', {
   attempt_id: other_id,

@@ -1,6 +1,6 @@
 import { LoginChallengesRepository } from '../../src/auth/login/login-challenges.repository';
 import { hashToken } from '../../src/platform/random';
-import { named, sqlExamples, user_id } from '../support/sql-examples';
+import { named, sqlExamples, user_id } from '../support/contract/sql-examples';
 
 const hash = named('hash', hashToken('example'));
 const challenge = named('challenge', {

@@ -1,5 +1,5 @@
 import { LoginCheckRepository } from '../../src/auth/user-security/login-check.repository';
-import { administrator, carrierUser, sqlExamples, user_id } from '../support/sql-examples';
+import { administrator, carrierUser, sqlExamples, user_id } from '../support/contract/sql-examples';
 
 export const loginCheck = sqlExamples(LoginCheckRepository, {
   find: [

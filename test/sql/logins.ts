@@ -1,6 +1,6 @@
 import { eventBase } from '../../src/audit/event-base';
 import { LoginsRepository } from '../../src/auth/login/logins.repository';
-import { administrator, named, sqlExamples, user_id } from '../support/sql-examples';
+import { administrator, named, sqlExamples, user_id } from '../support/contract/sql-examples';
 
 const event = named('eventBase', eventBase(administrator, 'user.changed'));
 

@@ -1,7 +1,7 @@
 import { mailList } from '../../src/users/mails/mail-list';
 import { MailsRepository } from '../../src/users/mails/mails.repository';
-import { listQuery } from '../support/list-queries';
-import { administrator, carrierUser, limited, other_id, sqlExamples, user_id } from '../support/sql-examples';
+import { listQuery } from '../support/contract/list-queries';
+import { administrator, carrierUser, limited, other_id, sqlExamples, user_id } from '../support/contract/sql-examples';
 
 export const mails = sqlExamples(MailsRepository, {
   find: [[other_id, limited]],

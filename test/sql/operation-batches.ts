@@ -1,5 +1,5 @@
 import { OperationBatchesRepository } from '../../src/users/operations/operation-batches.repository';
-import { named, operation_id, other_id, sqlExamples, times, user_id } from '../support/sql-examples';
+import { named, operation_id, other_id, sqlExamples, times, user_id } from '../support/contract/sql-examples';
 
 const batch = named('batch', { operation_id, number: 0, user_ids: Array<string>(200).fill(user_id), rows: null });
 

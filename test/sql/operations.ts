@@ -1,7 +1,15 @@
 import { operationList } from '../../src/users/operations/operation-list';
 import { OperationsRepository } from '../../src/users/operations/operations.repository';
-import { listQuery } from '../support/list-queries';
-import { limited, named, operation_id, other_id, outcome, sqlExamples, user_id } from '../support/sql-examples';
+import { listQuery } from '../support/contract/list-queries';
+import {
+  limited,
+  named,
+  operation_id,
+  other_id,
+  outcome,
+  sqlExamples,
+  user_id,
+} from '../support/contract/sql-examples';
 
 const operation = named('operation', {
   operation_id: other_id,

@@ -1,5 +1,5 @@
 import { PasskeysRepository } from '../../src/auth/second-factors/passkeys/passkeys.repository';
-import { hash, named, other_id, sqlExamples, user_id } from '../support/sql-examples';
+import { hash, named, other_id, sqlExamples, user_id } from '../support/contract/sql-examples';
 
 const rp_id = 'example.net';
 const passkey = named('passkey', {

@@ -1,5 +1,5 @@
 import { RateLimitsRepository } from '../../src/access/rate-limits/rate-limits.repository';
-import { hash, sqlExamples } from '../support/sql-examples';
+import { hash, sqlExamples } from '../support/contract/sql-examples';
 
 export const rateLimits = sqlExamples(RateLimitsRepository, {
   add: [[hash, 1, 60]],

@@ -1,5 +1,5 @@
 import { RolesRepository } from '../../src/access/roles/roles.repository';
-import { named, sqlExamples } from '../support/sql-examples';
+import { named, sqlExamples } from '../support/contract/sql-examples';
 
 const role = named('role', {
   name: 'dispatcher',

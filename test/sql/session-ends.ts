@@ -1,6 +1,6 @@
 import { eventBase } from '../../src/audit/event-base';
 import { SessionEndsRepository } from '../../src/auth/sessions/session-ends.repository';
-import { administrator, limited, named, other_id, sqlExamples, user_id } from '../support/sql-examples';
+import { administrator, limited, named, other_id, sqlExamples, user_id } from '../support/contract/sql-examples';
 
 const event = named('eventBase', eventBase(administrator, 'session.ended'));
 

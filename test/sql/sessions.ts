@@ -1,7 +1,7 @@
 import { sessionList } from '../../src/auth/sessions/session-list';
 import { SessionsRepository } from '../../src/auth/sessions/sessions.repository';
-import { listQuery } from '../support/list-queries';
-import { hash, limited, named, other_id, sqlExamples, user_id } from '../support/sql-examples';
+import { listQuery } from '../support/contract/list-queries';
+import { hash, limited, named, other_id, sqlExamples, user_id } from '../support/contract/sql-examples';
 
 const session = named('session', {
   session_id: other_id,

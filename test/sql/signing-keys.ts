@@ -1,5 +1,5 @@
 import { SigningKeysRepository } from '../../src/auth/signing-keys/signing-keys.repository';
-import { hash, sqlExamples } from '../support/sql-examples';
+import { hash, sqlExamples } from '../support/contract/sql-examples';
 
 export const signingKeys = sqlExamples(SigningKeysRepository, {
   lock: [[]],

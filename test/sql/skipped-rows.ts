@@ -1,7 +1,7 @@
 import { skippedRowList } from '../../src/users/operations/operation-list';
 import { SkippedRowsRepository } from '../../src/users/operations/skipped-rows.repository';
-import { listQuery } from '../support/list-queries';
-import { named, operation_id, sqlExamples } from '../support/sql-examples';
+import { listQuery } from '../support/contract/list-queries';
+import { named, operation_id, sqlExamples } from '../support/contract/sql-examples';
 
 const row = named('row', {
   line: 2,

@@ -1,5 +1,5 @@
 import { StatsRepository } from '../../src/stats/stats.repository';
-import { limited, sqlExamples } from '../support/sql-examples';
+import { limited, sqlExamples } from '../support/contract/sql-examples';
 
 export const stats = sqlExamples(StatsRepository, {
   lock: [[]],

@@ -1,5 +1,5 @@
 import { UsersBulkRepository } from '../../src/users/bulk/users-bulk.repository';
-import { lastNameLike, limited, operation_id, other_id, sqlExamples, times } from '../support/sql-examples';
+import { lastNameLike, limited, operation_id, other_id, sqlExamples, times } from '../support/contract/sql-examples';
 
 export const usersBulk = sqlExamples(UsersBulkRepository, {
   fix: [

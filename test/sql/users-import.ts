@@ -1,7 +1,7 @@
 import { eventBase } from '../../src/audit/event-base';
 import { newUserValues } from '../../src/users/user-fields';
 import { UsersImportRepository } from '../../src/users/transfer/users-import.repository';
-import { administrator, limited, named, other_id, sqlExamples, user_id } from '../support/sql-examples';
+import { administrator, limited, named, other_id, sqlExamples, user_id } from '../support/contract/sql-examples';
 
 const event = named('eventBase', eventBase(administrator, 'user.created'));
 const values = { user_type: 'carrier', carrier_id: 'c1', name: 'jane', email: 'jane@example.com', status: 'invited' };

@@ -2,7 +2,7 @@ import { eventBase } from '../../src/audit/event-base';
 import type { UserAction } from '../../src/users/changes/user-change';
 import { newUserValues } from '../../src/users/user-fields';
 import { UsersRepository } from '../../src/users/users.repository';
-import { userListQuery } from '../support/list-queries';
+import { userListQuery } from '../support/contract/list-queries';
 import {
   administrator,
   carrierUser,
@@ -14,7 +14,7 @@ import {
   sqlExamples,
   times,
   user_id,
-} from '../support/sql-examples';
+} from '../support/contract/sql-examples';
 
 const event = named('eventBase', eventBase(administrator, 'user.changed'));
 const grants = named('grants', { forbidden: ['administrator'], open_to_system: [], open_to_carrier: ['dispatcher'] });

@@ -1,6 +1,6 @@
 import { nilId } from '../../src/audit/changes/change-cursors';
 import { type ClaimedWebhook, WebhookRunsRepository } from '../../src/webhooks/webhook-runs.repository';
-import { hash, other_id, sqlExamples, user_id } from '../support/sql-examples';
+import { hash, other_id, sqlExamples, user_id } from '../support/contract/sql-examples';
 
 const place = { tx: '700', event_id: nilId, at: new Date(0) };
 const webhook: ClaimedWebhook = {

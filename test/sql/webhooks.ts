@@ -1,6 +1,6 @@
 import { nilId } from '../../src/audit/changes/change-cursors';
-import { listQuery } from '../support/list-queries';
-import { hash, limited, other_id, sqlExamples, user_id } from '../support/sql-examples';
+import { listQuery } from '../support/contract/list-queries';
+import { hash, limited, other_id, sqlExamples, user_id } from '../support/contract/sql-examples';
 import { deliveryList, webhookList } from '../../src/webhooks/webhook-list';
 import { WebhooksRepository } from '../../src/webhooks/webhooks.repository';
 

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Agent, type IncomingMessage, request as httpRequest } from 'node:http';
-import { assertDocumented, isJson } from './document';
+import { assertDocumented, isJson } from './contract/document';
 
 /** A request of a test. */
 export interface TestRequest {

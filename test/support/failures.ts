@@ -1,5 +1,5 @@
 import { exchanges } from './client';
-import { processes } from './service-process';
+import { processes } from './process/service-process';
 
 /** Prints the last requests of a failed test, their responses and the log lines about them. */
 afterEach(() => {

@@ -1,8 +1,8 @@
 import { Pool } from 'pg';
 import { adminEmail, password } from './client';
-import { assertCatalogued } from './events';
-import { Mailbox } from './mailbox';
-import { ServiceProcess } from './service-process';
+import { assertCatalogued } from './data/events';
+import { Mailbox } from './network/mailbox';
+import { ServiceProcess } from './process/service-process';
 import { createTestDatabase, type TestDatabase } from './test-database';
 
 export { adminEmail, codeOf, password, type TestAnswer, type TestLogin, type TestRequest } from './client';

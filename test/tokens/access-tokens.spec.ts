@@ -1,14 +1,14 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { forgeries } from '../support/forgeries/tokens';
 import { inTransaction } from '../support/locks';
-import { addLogins } from '../support/made-logins';
-import { RawConnection, requestHead } from '../support/raw-connection';
-import { rawRequest, statusOf } from '../support/raw-request';
-import { Authenticator, firstStep } from '../support/second-factors';
+import { addLogins } from '../support/data/made-logins';
+import { RawConnection, requestHead } from '../support/network/raw-connection';
+import { rawRequest, statusOf } from '../support/network/raw-request';
+import { Authenticator, firstStep } from '../support/logins/second-factors';
 import { password, type TestAnswer, type TestLogin, type TestRequest, TestService } from '../support/service';
-import { changeSession } from '../support/session-rows';
-import { TokenForger } from '../support/token-forger';
-import { decode, forge, ownKey, visiblePart, withOtherSignature } from '../support/tokens';
+import { changeSession } from '../support/data/session-rows';
+import { TokenForger } from '../support/logins/token-forger';
+import { decode, forge, ownKey, visiblePart, withOtherSignature } from '../support/logins/tokens';
 import { until } from '../support/until';
 
 /** Limit of requests without a valid token. Tests send such requests from an address each. */

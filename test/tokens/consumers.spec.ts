@@ -4,11 +4,11 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import * as oauth from 'oauth4webapi';
-import { freePort } from '../support/built-program';
-import { createKey } from '../support/keys';
-import { moduleExamples } from '../support/module-examples';
+import { freePort } from '../support/process/built-program';
+import { createKey } from '../support/data/keys';
+import { moduleExamples } from '../support/contract/module-examples';
 import { type TestLogin, TestService } from '../support/service';
-import { decode } from '../support/tokens';
+import { decode } from '../support/logins/tokens';
 
 const run = promisify(execFile);
 const BASE_PATH = '/identity';

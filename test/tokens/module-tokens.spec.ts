@@ -1,9 +1,9 @@
 import { ownPermissions } from '../../src/access/permissions';
 import type { RememberedActorsService } from '../../src/auth/tokens/remembered-actors.service';
-import { createKey, type TestKey } from '../support/keys';
-import { Authenticator } from '../support/second-factors';
+import { createKey, type TestKey } from '../support/data/keys';
+import { Authenticator } from '../support/logins/second-factors';
 import { adminEmail, password, type TestAnswer, type TestLogin, TestService } from '../support/service';
-import { decode, forge, ownKey } from '../support/tokens';
+import { decode, forge, ownKey } from '../support/logins/tokens';
 import { until } from '../support/until';
 
 const own = 'carrier-platform';

@@ -3,10 +3,10 @@ import { Client } from 'pg';
 import type { SigningKeyRotation } from '../../src/auth/signing-keys/signing-key-rotation.service';
 import type { SigningKeysService } from '../../src/auth/signing-keys/signing-keys.service';
 import { advisoryLocks } from '../../src/platform/advisory-locks';
-import { runBuilt } from '../support/built-program';
+import { runBuilt } from '../support/process/built-program';
 import { adminEmail, appSecret, password, TestService } from '../support/service';
-import { ServiceProcess } from '../support/service-process';
-import { decode, forge, ownKey } from '../support/tokens';
+import { ServiceProcess } from '../support/process/service-process';
+import { decode, forge, ownKey } from '../support/logins/tokens';
 import { until } from '../support/until';
 
 const newSecret = 'another-secret-9876543210-zyxwvutsrqp';

@@ -1,10 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { Client } from 'pg';
-import { Cluster } from '../support/cluster';
-import { importRow } from '../support/imports';
+import { Cluster } from '../support/process/cluster';
+import { importRow } from '../support/data/imports';
 import { lockWaits } from '../support/locks';
-import { chunk, RawConnection, requestHead } from '../support/raw-connection';
-import type { ServiceProcess } from '../support/service-process';
+import { chunk, RawConnection, requestHead } from '../support/network/raw-connection';
+import type { ServiceProcess } from '../support/process/service-process';
 import { until } from '../support/until';
 
 const md5 = createHash('md5').update('the old password').digest('hex');

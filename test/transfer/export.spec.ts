@@ -2,12 +2,12 @@ import { type ClientRequest, get, type IncomingMessage } from 'node:http';
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { unguarded } from '../../src/users/transfer/files/csv-cells';
-import { propertiesOf } from '../support/document';
-import { importCsv, importRow, importRows } from '../support/imports';
-import { createKey } from '../support/keys';
+import { propertiesOf } from '../support/contract/document';
+import { importCsv, importRow, importRows } from '../support/data/imports';
+import { createKey } from '../support/data/keys';
 import { inTransaction } from '../support/locks';
 import { codeOf, type TestAnswer, type TestLogin, TestService } from '../support/service';
-import { changeSession } from '../support/session-rows';
+import { changeSession } from '../support/data/session-rows';
 import { until } from '../support/until';
 
 const notExported = [

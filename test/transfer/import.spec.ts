@@ -9,10 +9,10 @@ import { readFile } from '../../src/users/transfer/files/import-file';
 import { importColumns } from '../../src/users/transfer/files/transfer-columns';
 import { badRowsOf } from '../../web/src/transfer/bad-rows';
 import { importColumns as namedColumns } from '../../web/src/users/fields';
-import { errorsIn, importCsv, importRow as row, importRows } from '../support/imports';
+import { errorsIn, importCsv, importRow as row, importRows } from '../support/data/imports';
 import { lockWaits } from '../support/locks';
-import { ended } from '../support/many-users';
-import { acceptWork } from '../support/operations';
+import { ended } from '../support/data/many-users';
+import { acceptWork } from '../support/data/operations';
 import { type TestAnswer, TestService } from '../support/service';
 import { until } from '../support/until';
 

@@ -1,7 +1,7 @@
 import { get, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
-import { errorsIn, importRow } from '../support/imports';
-import { chunk, RawConnection, requestHead } from '../support/raw-connection';
+import { errorsIn, importRow } from '../support/data/imports';
+import { chunk, RawConnection, requestHead } from '../support/network/raw-connection';
 import { TestService } from '../support/service';
 import { until } from '../support/until';
 
@@ -21,7 +21,7 @@ describe('slow and large transfers', () => {
   const connections: RawConnection[] = [];
   beforeAll(async () => {
     service = await TestService.start({
-      NODE_OPTIONS: `--require=${join(__dirname, '../support/small-limits.js')}`,
+      NODE_OPTIONS: `--require=${join(__dirname, '../support/process/small-limits.js')}`,
       SMALL_LIMITS: JSON.stringify(limits),
     });
     unauthorised = `Bearer ${(await service.loginAs()).token}`;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { importRow as row, importRows } from '../support/imports';
+import { importRow as row, importRows } from '../support/data/imports';
 import { inTransaction } from '../support/locks';
-import { ended } from '../support/many-users';
+import { ended } from '../support/data/many-users';
 import { type TestAnswer, type TestLogin, TestService } from '../support/service';
 
 const md5Password = 'the old password';

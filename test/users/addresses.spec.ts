@@ -1,5 +1,5 @@
-import { enrolApp } from '../support/factors';
-import { endMailLimits, mailedResetToken, queueEmpty, visibleResponse } from '../support/links';
+import { enrolApp } from '../support/logins/factors';
+import { endMailLimits, mailedResetToken, queueEmpty, visibleResponse } from '../support/data/links';
 import { inTransaction, lockWaits } from '../support/locks';
 import { password, type TestLogin, TestService } from '../support/service';
 

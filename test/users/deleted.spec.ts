@@ -2,8 +2,8 @@ import { eventCatalogue } from '../../src/audit/event-catalogue';
 import { type UserField, userFields, userFieldsWith } from '../../src/users/user-fields';
 import type { SessionsService } from '../../src/auth/sessions/sessions.service';
 import { codeOf, password, type TestLogin, TestService } from '../support/service';
-import { changeSession } from '../support/session-rows';
-import { tableNames } from '../support/tables';
+import { changeSession } from '../support/data/session-rows';
+import { tableNames } from '../support/contract/tables';
 
 const fields = Object.entries<UserField>(userFields);
 

@@ -1,10 +1,10 @@
 import { type Arbitrary, assert, asyncProperty, constant, dictionary, jsonValue, oneof } from 'fast-check';
 import { type UserField, userFields } from '../../src/users/user-fields';
-import { queryOperations } from '../support/body-operations';
-import { importCsv } from '../support/imports';
-import { allNaughtyStrings } from '../support/naughty-strings';
+import { queryOperations } from '../support/contract/body-operations';
+import { importCsv } from '../support/data/imports';
+import { allNaughtyStrings } from '../support/contract/naughty-strings';
 import { password, type TestLogin, TestService } from '../support/service';
-import { unexpectedResponses } from '../support/unexpected-responses';
+import { unexpectedResponses } from '../support/contract/unexpected-responses';
 
 type Json = string | number | boolean | null | Json[] | { [key: string]: Json };
 

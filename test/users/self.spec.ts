@@ -1,7 +1,7 @@
 import type { LiveLoginsService } from '../../src/auth/tokens/live-logins.service';
 import { type UserField, userFields } from '../../src/users/user-fields';
-import { enrolApp } from '../support/factors';
-import { createKey } from '../support/keys';
+import { enrolApp } from '../support/logins/factors';
+import { createKey } from '../support/data/keys';
 import { password, type TestAnswer, type TestLogin, TestService } from '../support/service';
 
 const limit = 60;

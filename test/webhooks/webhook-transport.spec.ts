@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
-import { createCertificate } from '../support/tls-proxy';
+import { createCertificate } from '../support/network/tls-proxy';
 import { until } from '../support/until';
 import { WebhookTransport } from '../../src/webhooks/webhook-transport';
 

@@ -1,10 +1,10 @@
 import { Webhook } from 'standardwebhooks';
 import startServer from '../support/global-setup';
 import stopServer from '../support/global-teardown';
-import { HookReceiver } from '../support/hook-receiver';
-import { createKey } from '../support/keys';
+import { HookReceiver } from '../support/network/hook-receiver';
+import { createKey } from '../support/data/keys';
 import { type TestLogin, TestService } from '../support/service';
-import { ServiceProcess } from '../support/service-process';
+import { ServiceProcess } from '../support/process/service-process';
 import { until } from '../support/until';
 
 interface Hook {

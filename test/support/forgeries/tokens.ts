@@ -1,7 +1,7 @@
 import { createHmac, createPublicKey, generateKeyPairSync, sign } from 'node:crypto';
 import { deflateRawSync } from 'node:zlib';
-import { type Forgeries, type ForgeryTable, named, type TokenForger, tokensOf } from '../token-forger';
-import { encode, es256, forge } from '../tokens';
+import { type Forgeries, type ForgeryTable, named, type TokenForger, tokensOf } from '../logins/token-forger';
+import { encode, es256, forge } from '../logins/tokens';
 
 const stranger = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 /** The order of P-256 and the prime of its field. */
