@@ -38,7 +38,6 @@ export interface FilterSql {
   attributesColumn?: string;
 }
 
-/** A field with the SQL that renders it. */
 interface RenderedField extends FilterField, FieldSql {
   column: string;
 }

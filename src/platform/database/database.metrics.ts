@@ -35,7 +35,6 @@ export const readsCounter = new Counter({
   labelNames: ['server', 'reason'] as const,
 });
 
-/** The state of a pool of the driver. */
 interface PoolState {
   totalCount: number;
   idleCount: number;
