@@ -86,7 +86,7 @@ export async function createApp(config: Config, limits: Partial<BodyLimits> = {}
   addHooks(fastify, config);
   addHeadRules(fastify);
   limitReceiving(fastify, receiving, (error, socket) => respondToClientError(config, error, socket));
-  const allowed = addMethodNotAllowed(fastify);
+  const rejectOtherMethods = addMethodNotAllowed(fastify);
   const logger = new NestLog(createLogger(config.LOG_LEVEL === 'info' ? 'warn' : config.LOG_LEVEL));
   const app = await NestFactory.create<NestFastifyApplication>(AppModule.forRoot(config), adapter, {
     bodyParser: false,
@@ -113,7 +113,7 @@ export async function createApp(config: Config, limits: Partial<BodyLimits> = {}
   if (config.METRICS_TOKEN !== undefined)
     serveMetrics(fastify, `${config.BASE_PATH}/metrics`, config.METRICS_TOKEN, app.get(MetricsService));
   await app.init();
-  allowed.register();
+  rejectOtherMethods();
   await fastify.ready();
   return app;
 }

@@ -1,6 +1,5 @@
 import 'reflect-metadata';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
@@ -35,10 +34,7 @@ runCommand(async () => {
   const stale = Object.entries(files).filter(([file, text]) => !isCurrent(file, text));
   if (check && stale.length > 0)
     throw new Error(`outdated: ${stale.map(([file]) => file).join(', ')}; run npm run generate`);
-  for (const [file, text] of stale) {
-    mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(file, text);
-  }
+  for (const [file, text] of stale) writeFileSync(file, text);
 });
 
 /** Escapes invisible characters in patterns, so that the committed file can be reviewed. */
@@ -49,11 +45,7 @@ function documentFile(document: object): string {
 }
 
 function isCurrent(file: string, text: string): boolean {
-  try {
-    return readFileSync(file, 'utf8') === text;
-  } catch {
-    return false;
-  }
+  return existsSync(file) && readFileSync(file, 'utf8') === text;
 }
 
 function errorsPage(): string {
@@ -86,17 +78,13 @@ function eventsPage(): string {
     ([type, { meaning, personal = [], impersonal = [] }]) =>
       `| \`${type}\` | \`${targetOf(type as EventType)}\` | ${meaning} | ${list(impersonal)} | ${list(personal)} |`,
   );
-  return [
-    '# Events',
-    '',
-    'The audit log (`GET /audit/list`) records these events. `changes` contains some of the keys.',
-    'When a user is purged, the service erases the personal keys from the events about the user.',
-    '',
-    '| type | target | meaning | keys | personal keys |',
-    '|---|---|---|---|---|',
-    ...rows,
-    '',
-  ].join('\n');
+  return page(
+    'Events',
+    'The audit log (`GET /audit/list`) records these events. `changes` contains some of the keys.\n' +
+      'When a user is purged, the service erases the personal keys from the events about the user.',
+    ['type', 'target', 'meaning', 'keys', 'personal keys'],
+    rows,
+  );
 }
 
 function settingRows(): { name: string; fallback: string; meaning: string }[] {

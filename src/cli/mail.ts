@@ -1,27 +1,24 @@
-import { type DynamicModule, Module } from '@nestjs/common';
+import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { canonicalEmail, isEmailAddress } from '../http/fields/email-address';
-import { type Config, loadConfig } from '../platform/config/config';
+import { loadConfig } from '../platform/config/config';
 import { ConfigModule } from '../platform/config/config.module';
 import { MailModule } from '../platform/mail/mail.module';
 import { MailService, type SentMail } from '../platform/mail/mail.service';
 
 /** Contains only the modules that send mails, because the command needs no database. */
 @Module({})
-class MailOnlyModule {
-  static forRoot(config: Config): DynamicModule {
-    return { module: MailOnlyModule, imports: [ConfigModule.forRoot(config), MailModule] };
-  }
-}
+class MailOnlyModule {}
 
 /** Sends a test mail and prints the result. */
 export async function mailTest(address: string): Promise<void> {
   const to = canonicalEmail(address);
   if (!isEmailAddress(to)) throw new Error(`${address} is not an e-mail address.`);
-  const app = await NestFactory.createApplicationContext(MailOnlyModule.forRoot(loadConfig()), {
-    logger: ['error'],
-    abortOnError: false,
-  });
+  const imports = [ConfigModule.forRoot(loadConfig()), MailModule];
+  const app = await NestFactory.createApplicationContext(
+    { module: MailOnlyModule, imports },
+    { logger: ['error'], abortOnError: false },
+  );
   try {
     console.log(describe(to, await app.get(MailService).sendTest(to)));
   } catch (error) {

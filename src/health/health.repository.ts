@@ -7,7 +7,6 @@ import { Database } from '../platform/database/database';
 export class HealthRepository {
   constructor(private readonly database: Database) {}
 
-  /** Waits for a response of the database. */
   async ping(): Promise<void> {
     await this.database.run(sql`select 1`);
   }

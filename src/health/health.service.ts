@@ -24,7 +24,6 @@ export class HealthService {
     private readonly notifications: Notifications,
   ) {}
 
-  /** Returns `ok` whenever the process is running. */
   live(): HealthResponse {
     return { status: 'ok', version };
   }

@@ -39,7 +39,6 @@ export class Drain {
     return this.stopping;
   }
 
-  /** Whether the service accepts connections. */
   get isListening(): boolean {
     return this.server?.listening === true;
   }

@@ -17,9 +17,9 @@ const all = METHODS.filter((method) => method !== 'CONNECT');
 /**
  * Responds to a wrong method on an existing path with 405 and `Allow` (RFC 9110 §15.5.6).
  * HEAD on a GET route of the API also gets 405: a route responds only to the methods it declares.
- * Call it before routes are added, and `register` after.
+ * Call it before routes are added, and the function that it returns after.
  */
-export function addMethodNotAllowed(fastify: FastifyInstance): { register: () => void } {
+export function addMethodNotAllowed(fastify: FastifyInstance): () => void {
   const known = new Map<string, Set<string>>();
   // Without `hasBody: false` Fastify rejects a QUERY without a content type before the routing.
   for (const method of all.filter((one) => !standard.has(one)))
@@ -31,21 +31,15 @@ export function addMethodNotAllowed(fastify: FastifyInstance): { register: () =>
     for (const one of [method].flat()) methods.add(one);
     known.set(url, methods);
   });
-  return {
-    register: () => {
-      for (const [url, methods] of [...known]) {
-        if (url === '*') continue;
-        const missing = all.filter((method) => !methods.has(method));
-        const allow = [...methods].sort().join(', ');
-        if (missing.length === 0) continue;
-        fastify.route({
-          method: missing,
-          url,
-          handler: () => {
-            throw new AppError('request.method_not_allowed', { headers: { allow } });
-          },
-        });
-      }
-    },
+  return () => {
+    for (const [url, methods] of [...known]) {
+      const missing = all.filter((method) => !methods.has(method));
+      if (url === '*' || missing.length === 0) continue;
+      const allow = [...methods].sort().join(', ');
+      const handler = () => {
+        throw new AppError('request.method_not_allowed', { headers: { allow } });
+      };
+      fastify.route({ method: missing, url, handler });
+    }
   };
 }

@@ -23,10 +23,8 @@ export function acceptedLanguage(header: string | undefined): Language {
     const [tag = '', quality = 'q=1'] = range.split(';').map((part) => part.trim());
     return { language: languageOf(tag), weight: Number(quality.replace(/^q=/i, '')) };
   });
-  const [best] = ranges.filter(({ language, weight }) => language !== null && weight > 0).sort(byWeight);
+  const [best] = ranges
+    .filter(({ language, weight }) => language !== null && weight > 0)
+    .sort((a, b) => b.weight - a.weight);
   return best?.language ?? languages[0];
-}
-
-function byWeight(a: { weight: number }, b: { weight: number }): number {
-  return b.weight - a.weight;
 }

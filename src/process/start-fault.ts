@@ -1,6 +1,6 @@
 import { isNativeError } from 'node:util/types';
 import { AppError } from '../http/errors/app-error';
-import { fromDatabaseError, markDriverFault } from '../http/errors/database-error';
+import { firstOf, fromDatabaseError, markDriverFault } from '../http/errors/database-error';
 import { ConfigError } from '../platform/config/config';
 import { StartFault } from '../platform/start-fault';
 
@@ -57,9 +57,3 @@ export function withoutInput(error: unknown): unknown {
 }
 
 const variables: Record<string, string> = { '/email': 'ADMIN_EMAIL', '/password': 'ADMIN_PASSWORD' };
-
-/** Returns the first of several errors: a host with several addresses fails once for each. */
-function firstOf(error: unknown): NodeJS.ErrnoException {
-  const [first] = error instanceof AggregateError ? (error.errors as unknown[]) : [error];
-  return first instanceof Error ? first : new Error(String(first));
-}

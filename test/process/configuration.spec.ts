@@ -76,7 +76,7 @@ describe('the start of the service', () => {
     const [wrongPassword, unknown] = [new URL(database.url), new URL(database.url)];
     [wrongPassword.password, unknown.pathname] = [hidden, '/no_such_database'];
     const proxy = await startTlsProxy(database.url);
-    const hint = 'Check sslmode and sslrootcert in the URL \\(docs/operations\\.md, "TLS to PostgreSQL"\\)\\.';
+    const hint = 'Check sslmode and sslrootcert in the URL \\(docs/database\\.md, "TLS to PostgreSQL"\\)\\.';
     const faults: [url: string, reason: string][] = [
       [nowhere, 'ECONNREFUSED'],
       [wrongPassword.href, 'password authentication failed'],

@@ -1,5 +1,5 @@
 import type { Identity, User } from '@carrier-identity/client';
-import { command, isId, list, only, type Options, pageOf, type ShellCommand } from './command';
+import { command, isId, list, only, pageOf, type Shell, type ShellCommand } from './command';
 import { type Answer, confirm, fields, safe, table } from './output';
 
 const columns = ['name', 'email', 'status', 'user_type', 'carrier_id', 'last_login_at', 'user_id'] as const;
@@ -75,13 +75,9 @@ function factorsOf(decision: string): 'keep' | 'remove_all' | string[] {
   return decision === 'keep' || decision === 'remove_all' ? decision : decision.split(',');
 }
 
-async function setStatus(
-  { identity, options: { ifVersion } }: { identity: Identity; options: Options },
-  text: string,
-  status: 'active' | 'disabled',
-): Promise<Answer> {
+async function setStatus({ identity, options }: Shell, text: string, status: 'active' | 'disabled'): Promise<Answer> {
   const { user_id, name } = await findUser(identity, text);
-  const version = ifVersion === undefined ? {} : { ifMatch: ifVersion };
+  const version = options.ifVersion === undefined ? {} : { ifMatch: options.ifVersion };
   const json = await identity.users.update(user_id, { status }, { repeatable: true, ...version });
   const effect = status === 'disabled' ? ' All sessions of the user ended.' : '';
   return { json, text: `${safe(name)} is ${json.status}.${effect}` };

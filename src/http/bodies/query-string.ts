@@ -6,7 +6,6 @@ export const parametersMax = 200;
 
 const malformed = Symbol('malformed');
 
-/** Query parameters, and the errors of the query. */
 type DecodedQuery = RawQuery & { [malformed]?: FieldError[] };
 
 /** Returns whether a text has more than `max` parts. Reads no further than that. */

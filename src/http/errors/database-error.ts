@@ -53,6 +53,12 @@ export function markDriverFault<Fault>(error: Fault): Fault {
   return error;
 }
 
+/** Returns the first of several errors: a host with several addresses fails once for each. */
+export function firstOf(error: unknown): NodeJS.ErrnoException {
+  const [first] = error instanceof AggregateError ? (error.errors as unknown[]) : [error];
+  return first instanceof Error ? first : new Error(String(first));
+}
+
 /**
  * Translates an error of the database driver: a violated constraint to its error code, a lost or
  * busy database to `service.database_unavailable`.

@@ -1,7 +1,7 @@
 import { applyDecorators } from '@nestjs/common';
 import { ApiProperty, type ApiPropertyOptions } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
-import { limitFault } from '../errors/app-error';
+import { type Fault, limitFault } from '../errors/app-error';
 import { readValue } from '../lists/filter-value';
 import { patternOf, storableText, timeForm, visibleText } from '../../platform/text-forms';
 import { forbiddenKeys } from '../bodies/body-parsers';
@@ -196,33 +196,24 @@ function textSchema({ min, max, pattern, values, format, raw }: TextOptions): Ap
 
 function textRules(options: TextOptions): Rule[] {
   const { min = 0, max, pattern, form, values, test, raw = false } = options;
-  const text = (check: (value: string) => boolean) => (value: unknown) => typeof value === 'string' && check(value);
-  const rules: Rule[] = [
-    { code: 'field.wrong_type', detail: 'must be a string', passes: (value) => typeof value === 'string' },
-    {
-      ...limitFault('field.too_long', { max }),
-      passes: text((value) => value.length <= max * 2 && [...value].length <= max),
-    },
-    { ...limitFault('field.too_short', { min }), passes: text((value) => [...value].length >= min) },
-    {
-      code: 'field.malformed',
-      detail: raw ? 'must not contain NUL' : 'must not contain control or invisible characters',
-      passes: text((value) => (raw ? storableText : visibleText).test(value)),
-    },
+  const rule = (fault: Fault, check: (value: string) => boolean): Rule => ({
+    ...fault,
+    passes: (value) => typeof value === 'string' && check(value),
+  });
+  const characters = raw ? 'must not contain NUL' : 'must not contain control or invisible characters';
+  const rules = [
+    rule({ code: 'field.wrong_type', detail: 'must be a string' }, () => true),
+    rule(limitFault('field.too_long', { max }), (value) => value.length <= max * 2 && [...value].length <= max),
+    rule(limitFault('field.too_short', { min }), (value) => [...value].length >= min),
+    rule({ code: 'field.malformed', detail: characters }, (value) => (raw ? storableText : visibleText).test(value)),
   ];
   if (values !== undefined)
-    rules.push({
-      ...limitFault('field.not_allowed', { allowed: values }),
-      passes: text((value) => values.includes(value)),
-    });
-  if (pattern !== undefined)
-    rules.push({
-      code: 'field.malformed',
-      detail: form ?? 'must match the pattern of the field',
-      passes: text((value) => pattern.test(value)),
-    });
-  if (test !== undefined)
-    rules.push({ code: test.code ?? 'field.malformed', detail: test.wants, passes: text(test.check) });
+    rules.push(rule(limitFault('field.not_allowed', { allowed: values }), (value) => values.includes(value)));
+  if (pattern !== undefined) {
+    const detail = form ?? 'must match the pattern of the field';
+    rules.push(rule({ code: 'field.malformed', detail }, (value) => pattern.test(value)));
+  }
+  if (test !== undefined) rules.push(rule({ code: test.code ?? 'field.malformed', detail: test.wants }, test.check));
   return rules;
 }
 

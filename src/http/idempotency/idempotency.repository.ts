@@ -81,7 +81,6 @@ export class IdempotencyRepository {
       where ${isKey(scope)}`);
   }
 
-  /** Extends a reservation. */
   async renew(scope: KeyScope, reservation_id: string, lease_seconds: number): Promise<void> {
     await this.database.runPrepared(sql`
       update idempotency_keys

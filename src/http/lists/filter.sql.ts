@@ -38,19 +38,11 @@ export interface FilterSql {
   attributesColumn?: string;
 }
 
-/** A field with the SQL that renders it. */
 interface RenderedField extends FilterField, FieldSql {
   column: string;
 }
 
-const arrayCasts: Record<ValueType, string> = {
-  uuid: '::uuid[]',
-  text: '::text[]',
-  boolean: '::boolean[]',
-  time: '::timestamptz[]',
-  address: '::inet[]',
-};
-const scalarCasts: Record<ValueType, string> = {
+const casts: Record<ValueType, string> = {
   uuid: '::uuid',
   text: '::text',
   boolean: '::boolean',
@@ -133,7 +125,7 @@ function fieldSql(field: RenderedField, operator: Operator, value: unknown): Sql
     case 'like':
       return likeSql(field, String(value));
     default:
-      return sql`${column} ${rawSql(comparisons[operator] ?? '=')} ${value}${rawSql(scalarCasts[field.type])}`;
+      return sql`${column} ${rawSql(comparisons[operator] ?? '=')} ${value}${rawSql(casts[field.type])}`;
   }
 }
 
@@ -155,7 +147,7 @@ function differsSql(field: RenderedField, value: unknown): SqlFragment {
   if (field.type === 'boolean') return equalsSql(field, value !== true);
   if (field.equals !== undefined || field.type === 'address') return sql`(${equalsSql(field, value)} is not true)`;
   if (field.fold === true) return sql`(lower(${column}) <> lower(${value}::text)${orNull})`;
-  const cast = rawSql(scalarCasts[field.type]);
+  const cast = rawSql(casts[field.type]);
   return sql`(${column} < ${value}${cast} or ${column} > ${value}${cast}${orNull})`;
 }
 
@@ -164,14 +156,13 @@ function equalsSql(field: RenderedField, value: unknown): SqlFragment {
   const column = rawSql(field.column);
   if (field.type === 'address') return sql`(${column} <<= ${value}::inet)`;
   if (field.fold === true) return sql`(lower(${column}) = lower(${value}::text))`;
-  return sql`(${column} = ${value}${rawSql(scalarCasts[field.type])})`;
+  return sql`(${column} = ${value}${rawSql(casts[field.type])})`;
 }
 
 function inSql(field: RenderedField, values: readonly unknown[]): SqlFragment {
   if (values.length === 1) return equalsSql(field, values[0]);
   if (field.equalsAny !== undefined) return sql`(${field.equalsAny(values)})`;
-  const plain = field.equals === undefined && field.type !== 'address';
-  if (!plain)
+  if (field.equals !== undefined || field.type === 'address')
     return sql`(${joinSql(
       values.map((value) => equalsSql(field, value)),
       ' or ',
@@ -179,5 +170,5 @@ function inSql(field: RenderedField, values: readonly unknown[]): SqlFragment {
   const column = rawSql(field.column);
   if (field.fold === true)
     return sql`(lower(${column}) = any(${values.map((value) => String(value).toLowerCase())}::text[]))`;
-  return sql`(${column} = any(${values}${rawSql(arrayCasts[field.type])}))`;
+  return sql`(${column} = any(${values}${rawSql(`${casts[field.type]}[]`)}))`;
 }

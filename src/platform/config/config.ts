@@ -12,10 +12,7 @@ import { defaultRpId, originOf } from './webauthn';
  * units.
  * @see docs/config.md
  */
-export type Config = Omit<
-  Settings,
-  'PUBLIC_URL' | 'DATABASE_URL' | 'DATABASE_DIRECT_URL' | 'APP_SECRET' | 'WEBAUTHN_RP_ID'
-> & {
+export type Config = Omit<Settings, 'WEBAUTHN_RP_ID'> & {
   PUBLIC_URL: string;
   DATABASE_URL: string;
   DATABASE_DIRECT_URL: string;
@@ -145,13 +142,10 @@ function crossFaults(values: Settings): string[] {
   if (values.PORT === 0 && values.PUBLIC_URL === undefined) faults.push('PUBLIC_URL: must be set when PORT is 0');
   if (values.METRICS_PORT !== undefined && values.METRICS_PORT === values.PORT)
     faults.push('METRICS_PORT: must differ from PORT');
-  if (values.METRICS_TOKEN !== undefined && secretsOf(values).includes(values.METRICS_TOKEN))
+  const secrets = [values.APP_SECRET, values.APP_SECRET_PREVIOUS];
+  if (values.METRICS_TOKEN !== undefined && secrets.includes(values.METRICS_TOKEN))
     faults.push('METRICS_TOKEN: must differ from APP_SECRET, because monitoring systems store it');
   return faults;
-}
-
-function secretsOf({ APP_SECRET, APP_SECRET_PREVIOUS }: Settings): (string | undefined)[] {
-  return [APP_SECRET, APP_SECRET_PREVIOUS];
 }
 
 /** Below /proc, Node's `recursive` creates the parent directory again and again, without an end. */

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { secretSettings } from './settings';
 
-/** An environment whose secrets were read from files. */
 interface WithSecrets {
   environment: NodeJS.ProcessEnv;
   /** one text per fault, beginning with the name of its variable */

@@ -42,12 +42,19 @@ function isSender(text: string): boolean {
   const address = sender?.address?.replace(/@localhost$/, '@localhost.localdomain') ?? '';
   return others.length === 0 && isEmailAddress(canonicalEmail(address));
 }
+const flag = (fallback: 'true' | 'false') =>
+  z
+    .enum(['true', 'false'])
+    .default(fallback)
+    .transform((text) => text === 'true');
+const displayName = (max: number) =>
+  z
+    .string()
+    .max(max)
+    .refine((text) => visibleText.test(text) && text.trim() !== '', 'must contain visible characters only');
 const httpUrl = (text: string) => /^https?:\/\/[^\s/?#]+$/.test(text) && URL.canParse(text);
-const pageUrl = z
-  .string()
-  .regex(/^https?:\/\/\S+$/, 'must be an http(s) URL')
-  .refine((url) => url.includes('{token}'), 'must contain {token}')
-  .optional();
+const webUrl = z.string().regex(/^https?:\/\/\S+$/, 'must be an http(s) URL');
+const pageUrl = webUrl.refine((url) => url.includes('{token}'), 'must contain {token}').optional();
 
 /**
  * Maximum lifetime of an access token, independent of the configuration. A retired signing key
@@ -65,34 +72,27 @@ const workersMax = 64;
 const environmentColors = ['gray', 'blue', 'green', 'yellow', 'red', 'violet'] as const;
 const workersForm = `must be a whole number from 1 to ${workersMax}, or auto`;
 
-const endpoint = () =>
-  z
-    .string()
-    .regex(/^https?:\/\/\S+$/, 'must be an http(s) URL')
-    .optional();
-const protocol = () => z.enum(['http/protobuf']).default('http/protobuf');
+const protocol = z.enum(['http/protobuf']).default('http/protobuf');
 
 /** The main variables of OpenTelemetry. Its packages read them, and all others, themselves. */
 const traceSettings = {
-  OTEL_EXPORTER_OTLP_ENDPOINT: endpoint().describe(
-    'URL of an OpenTelemetry collector, such as `http://collector:4318`, which gets the traces at `/v1/traces`; ' +
-      'unset: no traces (docs/monitoring.md)',
-  ),
-  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: endpoint().describe(
-    'Complete URL for traces, instead of `OTEL_EXPORTER_OTLP_ENDPOINT`',
-  ),
-  OTEL_EXPORTER_OTLP_PROTOCOL: protocol().describe('Protocol of the collector; only `http/protobuf`'),
-  OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: protocol().describe('Protocol for traces; only `http/protobuf`'),
+  OTEL_EXPORTER_OTLP_ENDPOINT: webUrl
+    .optional()
+    .describe(
+      'URL of an OpenTelemetry collector, such as `http://collector:4318`, which gets the traces at `/v1/traces`; ' +
+        'unset: no traces (docs/monitoring.md)',
+    ),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: webUrl
+    .optional()
+    .describe('Complete URL for traces, instead of `OTEL_EXPORTER_OTLP_ENDPOINT`'),
+  OTEL_EXPORTER_OTLP_PROTOCOL: protocol.describe('Protocol of the collector; only `http/protobuf`'),
+  OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: protocol.describe('Protocol for traces; only `http/protobuf`'),
   OTEL_EXPORTER_OTLP_HEADERS: z
     .string()
     .optional()
     .describe('Headers for the collector, such as `authorization=Bearer%20…`'),
   OTEL_TRACES_EXPORTER: z.enum(['otlp', 'none']).default('otlp').describe('`none` turns traces off'),
-  OTEL_SDK_DISABLED: z
-    .enum(['true', 'false'])
-    .default('false')
-    .transform((text) => text === 'true')
-    .describe('`true` turns traces off'),
+  OTEL_SDK_DISABLED: flag('false').describe('`true` turns traces off'),
   OTEL_SERVICE_NAME: z.string().optional().describe('Name of the service in traces; unset: `carrier-identity`'),
   OTEL_TRACES_SAMPLER: z
     .enum([
@@ -191,16 +191,10 @@ export const settings = z.object({
     .refine(isSender, 'must contain one e-mail address, as in `Carrier Identity <no-reply@example.net>`')
     .default('Carrier Identity <no-reply@localhost>')
     .describe('Sender of all mails, with or without a display name'),
-  PRODUCT_NAME: z
-    .string()
-    .max(64)
-    .refine((text) => visibleText.test(text) && text.trim() !== '', 'must contain visible characters only')
+  PRODUCT_NAME: displayName(64)
     .default('carrier-identity')
     .describe('Name of the platform in the console, in mails and on the pages behind mailed links'),
-  ENVIRONMENT_NAME: z
-    .string()
-    .max(24)
-    .refine((text) => visibleText.test(text) && text.trim() !== '', 'must contain visible characters only')
+  ENVIRONMENT_NAME: displayName(24)
     .optional()
     .describe('Name of the environment, such as `Staging`, for a badge in the console; unset: no badge'),
   ENVIRONMENT_COLOR: z
@@ -311,9 +305,7 @@ export const settings = z.object({
   EMAIL_PAGE_URL: pageUrl.describe(
     'Page of a portal for confirming an e-mail address, with `{token}`; unset: the page of the service',
   ),
-  PORTAL_URL: z
-    .string()
-    .regex(/^https?:\/\/\S+$/, 'must be an http(s) URL')
+  PORTAL_URL: webUrl
     .optional()
     .describe(
       'Portal that mails and pages link to; unset: mails link to the service, and pages to the login of the console',
@@ -331,11 +323,7 @@ export const settings = z.object({
     'Comma-separated CIDRs of non-public networks that webhooks may reach, also without TLS; ' +
       'unset: webhooks reach public addresses by HTTPS only',
   ),
-  CONSOLE: z
-    .enum(['true', 'false'])
-    .default('true')
-    .transform((text) => text === 'true')
-    .describe('Whether the service serves the web console below `/console/`'),
+  CONSOLE: flag('true').describe('Whether the service serves the web console below `/console/`'),
   SHUTDOWN_DELAY_SECONDS: integer(0, 300)
     .default(0)
     .describe(

@@ -1,4 +1,5 @@
 import type { Client } from 'pg';
+import { firstOf } from '../../http/errors/database-error';
 import { newRequestId } from '../random';
 import type { Config } from '../config/config';
 import { requestTimeouts } from './data-source';
@@ -60,19 +61,13 @@ export async function withClient(
     // PgBouncer reports parameters of the URL that it does not support.
     if (/unsupported startup parameter/.test((error as Error).message)) throw pooledFault(variable);
     if (variable === 'DATABASE_URL') throw error;
-    throw new StartFault(`The database of ${variable} cannot be used: ${reasonOf(error)}`, { cause: error });
+    throw new StartFault(`The database of ${variable} cannot be used: ${firstOf(error).message}`, { cause: error });
   }
   try {
     await work(client);
   } finally {
     await client.end();
   }
-}
-
-/** Returns the message of an error. A host with several addresses has one error per address. */
-function reasonOf(error: unknown): string {
-  const first: unknown = error instanceof AggregateError ? error.errors[0] : error;
-  return first instanceof Error ? first.message : String(first);
 }
 
 /**
@@ -103,23 +98,17 @@ async function haveOneDatabase(direct: Client, requests: Client): Promise<boolea
  * connection parameters. The warning contains the SQL that sets them.
  */
 async function checkPooledTimeouts(requests: Client, log: StartLog): Promise<void> {
-  const missing = await missingTimeouts(requests);
-  if (missing.length === 0) return;
-  const { rows } = await requests.query<{ target: string }>(
-    `select format('%I in database %I', current_user, current_database()) as target`,
+  const { rows } = await requests.query<{ change: string }>(
+    `
+    select format(
+      'alter role %I in database %I set %s = ''%sms'';', current_user, current_database(), wanted.name, ms
+    ) as change
+    from json_each_text($1) with ordinality wanted (name, ms, place)
+    join pg_settings on pg_settings.name = wanted.name and setting::integer not between 1 and ms::integer
+    order by place`,
+    [JSON.stringify(requestTimeouts)],
   );
-  const changes = missing.map(([name, ms]) => `alter role ${rows[0]?.target} set ${name} = '${ms}ms';`);
-  log.warn(`requests through the pooler of DATABASE_URL have no timeouts. Run once: ${changes.join(' ')}`);
-}
-
-async function missingTimeouts(client: Client): Promise<[name: string, ms: number][]> {
-  const { rows } = await client.query<{ name: string; ms: number }>(
-    'select name, setting::integer as ms from pg_settings where name = any($1)',
-    [Object.keys(requestTimeouts)],
-  );
-  const found = new Map(rows.map(({ name, ms }) => [name, ms]));
-  return Object.entries(requestTimeouts).filter(([name, limit]) => {
-    const ms = found.get(name) ?? 0;
-    return ms === 0 || ms > limit;
-  });
+  if (rows.length === 0) return;
+  const changes = rows.map(({ change }) => change).join(' ');
+  log.warn(`requests through the pooler of DATABASE_URL have no timeouts. Run once: ${changes}`);
 }

@@ -25,7 +25,6 @@ const waiting = new Gauge({
 export const replicaLag = new Gauge({
   name: 'carrier_identity_replica_lag_seconds',
   help: 'Age of the state of the replica that lists are read from',
-  labelNames: [] as const,
   aggregator: 'max',
 });
 
@@ -36,7 +35,6 @@ export const readsCounter = new Counter({
   labelNames: ['server', 'reason'] as const,
 });
 
-/** The state of a pool of the driver. */
 interface PoolState {
   totalCount: number;
   idleCount: number;

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { runMigrations as migrateJobs } from 'graphile-worker';
 import { Pool } from 'pg';
-import { DataSource, type Migration, MigrationExecutor, type QueryRunner } from 'typeorm';
+import { DataSource, type Migration, MigrationExecutor } from 'typeorm';
 import { monotonicMs } from '../clock';
 import { checkConnections, type DatabaseUrls, withClient } from './connection-check';
 import { dataSourceOptions, migrationSettings } from './data-source';
@@ -68,7 +68,7 @@ async function runPending(dataSource: DataSource, log: StartLog): Promise<void> 
       await untilUnlocked(migration.name, log, () =>
         migration.instance?.transaction === false
           ? executor.executeMigration(migration)
-          : inTransaction(runner, () => executor.executeMigration(migration)),
+          : runner.manager.transaction(() => executor.executeMigration(migration)),
       );
       log.log(`applied migration ${migration.name} in ${Math.round(monotonicMs() - beganAt)} ms`);
     }
@@ -88,17 +88,6 @@ function checkExecuted(executed: Migration[], { migrations }: DataSource, log: S
   const newer = executed.filter(({ name, timestamp }) => timestamp > oldest.timestamp && !known.has(name));
   if (newer.length > 0)
     log.warn(`a newer release has migrated the database: ${newer.map(({ name }) => name).join(', ')}`);
-}
-
-async function inTransaction(runner: QueryRunner, work: () => Promise<unknown>): Promise<void> {
-  await runner.startTransaction();
-  try {
-    await work();
-    await runner.commitTransaction();
-  } catch (error) {
-    await runner.rollbackTransaction().catch(() => undefined);
-    throw error;
-  }
 }
 
 /** Retries work that fails because of the lock of another transaction. */

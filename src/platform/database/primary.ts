@@ -1,4 +1,5 @@
 import { Client } from 'pg';
+import { firstOf } from '../../http/errors/database-error';
 import { within } from '../within';
 import { hostUrls } from '../config/host-urls';
 
@@ -86,8 +87,7 @@ async function probe(url: string): Promise<Primary> {
     const timeline = rows[0]?.timeline;
     if (typeof timeline === 'string') return { host, port, timeline: Number.parseInt(timeline, 16) };
   } catch (error) {
-    // A host with several addresses has one error for each.
-    const { message, code } = (error instanceof AggregateError ? error.errors[0] : error) as NodeJS.ErrnoException;
+    const { message, code } = firstOf(error);
     throw faultOf(`${host}:${port}`, message, code);
   } finally {
     client.end().catch(() => undefined);

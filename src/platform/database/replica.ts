@@ -101,7 +101,6 @@ export class Replica implements ReadServer, OnApplicationBootstrap, OnModuleDest
     metrics.beforeScrape(() => replicaLag.set((monotonicMs() - this.reachedAt) / 1_000));
   }
 
-  /** Whether there is a replica. */
   get isConfigured(): boolean {
     return this.pool !== undefined;
   }

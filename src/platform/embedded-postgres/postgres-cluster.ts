@@ -133,7 +133,6 @@ async function initialise(draft: Cluster, binaries: string): Promise<void> {
   }
 }
 
-/** Returns the account for a new cluster. */
 async function findAccount(): Promise<Account> {
   if (!isRoot) return null;
   const users = await readFile('/etc/passwd', 'utf8').catch(() => '');

@@ -54,7 +54,6 @@ export class JobsRepository {
       cross join graphile_worker.add_jobs(batch.specs)`);
   }
 
-  /** Removes the waiting jobs with these keys. */
   async remove(keys: string[]): Promise<void> {
     await this.database.run(sql`
       select count(graphile_worker.remove_job(key))

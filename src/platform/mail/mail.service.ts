@@ -95,13 +95,11 @@ export class MailService {
     await this.send('enrollment-code', to, { code: { text: code, ttl_seconds }, origin });
   }
 
-  /** Notifies a user of a change or a login. */
   async sendNotice(name: NoticeName, to: Recipient, { token, ...content }: NoticeContent): Promise<void> {
     const link = token ? { link: { page: this.resetPage, token, ttl_seconds: daySeconds } } : {};
     await this.send(name, to, { ...content, ...link });
   }
 
-  /** Sends a mail that tests the mail server. */
   async sendTest(email: string): Promise<SentMail> {
     return this.send('test', { email, locale: null, timezone: null, name: '', carrier_id: null }, {});
   }

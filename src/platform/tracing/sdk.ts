@@ -1,4 +1,4 @@
-import type { Context, Span, Tracer } from '@opentelemetry/api';
+import type { Context, Span } from '@opentelemetry/api';
 import type { ExportResultCode } from '@opentelemetry/core';
 import type { Sampler, SpanExporter } from '@opentelemetry/sdk-trace-base';
 import { logLine, writer } from '../log/log-line';
@@ -16,25 +16,14 @@ const checkRoute = '/auth/check-token';
 const checksRatio = 0.1;
 
 /** The parts of the OpenTelemetry SDK that `spans.ts` uses. */
-export interface Sdk {
-  api: typeof import('@opentelemetry/api');
-  tracer: Tracer;
-  /** Returns the context whose spans are children of a span. */
-  contextOf(span: Span): Context;
-  /** Returns the context of received headers. Invalid headers are ignored. */
-  extract(headers: object): Context;
-  /** Returns the headers that pass a context on. */
-  inject(context: Context): Record<string, string>;
-  /** Exports the remaining spans, for at most 2 s. */
-  stop(): Promise<void>;
-}
+export type Sdk = Awaited<ReturnType<typeof loadSdk>>;
 
 /**
  * Loads the SDK, which reads its standard variables itself (`OTEL_…`).
  * @param samplesChecks whether only a tenth of the token checks that begin a trace is recorded
  * @throws StartFault if the optional packages are not installed
  */
-export async function loadSdk(samplesChecks: boolean): Promise<Sdk> {
+export async function loadSdk(samplesChecks: boolean) {
   const [api, core, traces, resources, { OTLPTraceExporter }] = await Promise.all([
     import('@opentelemetry/api'),
     import('@opentelemetry/core'),
@@ -62,13 +51,17 @@ export async function loadSdk(samplesChecks: boolean): Promise<Sdk> {
   return {
     api,
     tracer: provider.getTracer(name, version),
-    contextOf: (span) => api.trace.setSpan(api.ROOT_CONTEXT, span),
-    extract: (headers) => propagator.extract(api.ROOT_CONTEXT, headers, api.defaultTextMapGetter),
-    inject: (context) => {
-      const headers = {};
+    /** Returns the context whose spans are children of a span. */
+    contextOf: (span: Span) => api.trace.setSpan(api.ROOT_CONTEXT, span),
+    /** Returns the context of received headers. Invalid headers are ignored. */
+    extract: (headers: object) => propagator.extract(api.ROOT_CONTEXT, headers, api.defaultTextMapGetter),
+    /** Returns the headers that pass a context on. */
+    inject: (context: Context) => {
+      const headers: Record<string, string> = {};
       propagator.inject(context, headers, api.defaultTextMapSetter);
       return headers;
     },
+    /** Exports the remaining spans, for at most 2 s. */
     stop: () => {
       const stopped = provider.shutdown().catch(() => undefined);
       return within(flushMs, stopped, () => undefined);
@@ -76,16 +69,12 @@ export async function loadSdk(samplesChecks: boolean): Promise<Sdk> {
   };
 }
 
-/** Follows the caller's decision. Otherwise records a tenth of the token checks, and all other traces. */
-function sampleChecks({
-  AlwaysOnSampler,
-  ParentBasedSampler,
-  TraceIdRatioBasedSampler,
-}: typeof import('@opentelemetry/sdk-trace-base')): Sampler {
-  const [all, some] = [new AlwaysOnSampler(), new TraceIdRatioBasedSampler(checksRatio)];
+/** Follows the caller's decision. Otherwise records a tenth of the checks, and all other traces. */
+function sampleChecks(traces: typeof import('@opentelemetry/sdk-trace-base')): Sampler {
+  const [all, some] = [new traces.AlwaysOnSampler(), new traces.TraceIdRatioBasedSampler(checksRatio)];
   const shouldSample: Sampler['shouldSample'] = (context, traceId, name) =>
     name.endsWith(checkRoute) ? some.shouldSample(context, traceId) : all.shouldSample();
-  return new ParentBasedSampler({ root: { shouldSample } });
+  return new traces.ParentBasedSampler({ root: { shouldSample } });
 }
 
 /** Logs the first failed export of an outage, and the end of the outage. */
