@@ -6,7 +6,8 @@ export const listedMax = 100;
 
 /**
  * Maximum number of skipped rows that an operation keeps, and of bytes of their faults and cells.
- * The limit reached first applies. They bound the disk space of imports whose rows all fail. Tests lower them.
+ * The limit reached first applies. Both bound the disk space of imports whose rows all fail. Tests
+ * lower them.
  */
 export const skippedLimits = { rows: 100_000, bytes: 67_108_864 };
 
