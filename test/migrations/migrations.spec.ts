@@ -93,6 +93,13 @@ describe('the migration of a database', () => {
     expect(await contentOf(client)).toEqual(before);
   });
 
+  it('cannot be reverted after a restore, whose changes would be numbered before earlier ones', async () => {
+    await dataSource.runMigrations();
+    await client.query('select feed_continue()');
+    await expect(dataSource.undoLastMigration()).rejects.toThrow('the change feed continues after a restore');
+    expect(await applied()).toHaveLength(dataSource.migrations.length);
+  });
+
   it('leaves no partial change when it fails, and logs each migration of the next attempt once (F15)', async () => {
     // Conflicts with the last but one statement of the first migration.
     await client.query('create table events (in_the_way integer)');
