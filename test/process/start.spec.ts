@@ -108,13 +108,13 @@ describe('the service with its embedded database', () => {
     expect(await page.title()).toBe('Set your password');
     const input = page.getByLabel('New password');
     await input.fill('too short');
-    expect(await page.locator('#feedback').innerText()).toBe('Too short. Missing characters: 6');
+    await page.locator('#feedback', { hasText: 'Too short. Missing characters: 6' }).waitFor();
     await page.getByRole('button', { name: 'Set the password' }).click();
     expect(await page.getByRole('alert').innerText()).toContain('15 characters');
     await input.fill('my administrator phrase');
-    expect(await page.locator('#feedback').innerText()).toBe('Must not contain your login name.');
+    await page.locator('#feedback', { hasText: 'Must not contain your login name.' }).waitFor();
     await input.fill(secret);
-    expect(await page.locator('#feedback').innerText()).toBe('Long enough.');
+    await page.locator('#feedback', { hasText: 'Long enough.' }).waitFor();
     expect(await input.getAttribute('type')).toBe('password');
     await page.getByRole('button', { name: 'Show password' }).click();
     expect(await input.getAttribute('type')).toBe('text');

@@ -26,9 +26,13 @@ toggle.addEventListener('click', () => {
   show(input.type === 'password');
   input.focus();
 });
-input.addEventListener('input', () => {
+function judge() {
   feedback.textContent = textFor(input.value);
   feedback.className = feedback.textContent === good ? 'good' : '';
-});
+}
+
+input.addEventListener('input', judge);
+// What was typed or filled in before this script ran.
+judge();
 // A password manager recognizes the password only in a password field.
 input.form.addEventListener('submit', () => show(false));
