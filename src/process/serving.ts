@@ -1,4 +1,5 @@
 import type { Config } from '../platform/config/config';
+import type { ReaderChanged } from '../platform/database/replica';
 
 /** The service once it listens. */
 export interface Served {
@@ -22,7 +23,11 @@ export interface Serving {
 
 /** Messages of the primary process to a worker. */
 export type ToWorker =
-  { kind: 'start'; config: Config } | { kind: 'stop' } | { kind: 'rendered'; metrics: string | null };
+  { kind: 'start'; config: Config } | { kind: 'stop' } | { kind: 'rendered'; metrics: string | null } | ReaderChanged;
 
-/** Messages of a worker to the primary process. `render` asks for the metrics of all workers. */
-export type ToPrimary = { kind: 'listens'; served: Served } | { kind: 'failed'; reason: string } | { kind: 'render' };
+/**
+ * Messages of a worker to the primary process. `render` asks for the metrics of all workers, and
+ * `changed` is passed on to the other workers.
+ */
+export type ToPrimary =
+  { kind: 'listens'; served: Served } | { kind: 'failed'; reason: string } | { kind: 'render' } | ReaderChanged;

@@ -72,6 +72,7 @@ export class Workers implements Serving {
           resolve(message.served);
         } else if (message.kind === 'failed') fault = message.reason;
         else if (message.kind === 'render') void this.render(worker);
+        else if (message.kind === 'changed') running().forEach((other) => other !== worker && send(other, message));
       });
       worker.once('exit', (code, signal) => {
         const reason = fault ?? (code === null ? `signal ${signal}` : `exit code ${code}`);

@@ -4,6 +4,7 @@ import { parseScrape, valuesOf } from '../support/metrics';
 import { ReplicatedPostgres } from '../support/process/replicated-postgres';
 import { adminEmail, appSecret, password, type TestLogin, type TestService } from '../support/service';
 import { ServiceProcess } from '../support/process/service-process';
+import { workerPids } from '../support/process/shutdown';
 import { TcpProxy } from '../support/network/tcp-proxy';
 import { until } from '../support/until';
 
@@ -124,6 +125,32 @@ describe('reads from a replica', () => {
     expect(await list(reader)).toEqual([]);
     const { text } = await service.get('/user/export?format=ndjson', admin);
     expect(text).toContain(name);
+  });
+
+  it('shows callers their own changes at all workers of an instance (F37)', async () => {
+    const urls = { DATABASE_URL: servers.primary, DATABASE_REPLICA_URL: servers.standby, REPLICA_LAG_MAX_MS: '60000' };
+    const pair = await ServiceProcess.start({ ...settings, ...urls, WORKERS: '2' });
+    try {
+      await pair.until(() => workerPids(pair.output).length === 2);
+      // The primary process passes each new connection to the next worker.
+      const lists = async (query: string, { token }: { token: string }) => {
+        const list = () => pair.get(`/user/list?${query}`, { token, headers: { connection: 'close' } });
+        const found: number[] = [];
+        for (let n = 0; n < 4; n++) found.push((await list()).body.items.length);
+        return found;
+      };
+      await until(async () => {
+        const before = (await counted(pair)).replica;
+        await lists('per_page=1', reader);
+        return (await counted(pair)).replica === before + 4;
+      });
+      await pause();
+      const { name } = await pair.createUser({}, admin);
+      expect(await lists(`name=${name}`, admin)).toEqual([1, 1, 1, 1]);
+      expect(await lists(`name=${name}`, reader)).toEqual([0, 0, 0, 0]);
+    } finally {
+      await pair.kill();
+    }
   });
 
   it('shows callers the changes that the feed or an operation showed them (F37)', async () => {

@@ -1,3 +1,4 @@
+import cluster from 'node:cluster';
 import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import type { Client, Pool, PoolClient } from 'pg';
 import { AppError } from '../../http/errors/app-error';
@@ -6,7 +7,7 @@ import type { CursorPosition } from '../../http/lists/cursor';
 import { sql } from '../../http/lists/sql';
 import { monotonicMs } from '../clock';
 import { CONFIG, type Config } from '../config/config';
-import { poolMinPerWorker, shareOf } from '../instance';
+import { isWorker, poolMinPerWorker, shareOf } from '../instance';
 import { MetricsService } from '../metrics/metrics.service';
 import { replicaPool } from './data-source';
 import { Database } from './database';
@@ -23,6 +24,12 @@ const positionsMax = 1_000;
 const reconnectMs = 1_000;
 /** Number of values of `slotOf`. */
 const slots = 0x10000;
+
+/** Message of a worker to the others of its instance: a reader of this slot changed something. */
+export interface ReaderChanged {
+  kind: 'changed';
+  slot: number;
+}
 
 /** Identifies a server and its last start. */
 const serverSql = sql`select concat_ws(' ', inet_server_addr(), inet_server_port(), pg_postmaster_start_time()) as id`;
@@ -98,6 +105,10 @@ export class Replica implements ReadServer, OnApplicationBootstrap, OnModuleDest
       this.reached = null;
       this.positions = [];
     });
+    if (isWorker)
+      process.on('message', ({ kind, slot }: Partial<ReaderChanged>) => {
+        if (kind === 'changed') this.changes[slot as number] = monotonicMs();
+      });
     metrics.beforeScrape(() => replicaLag.set((monotonicMs() - this.reachedAt) / 1_000));
   }
 
@@ -118,10 +129,13 @@ export class Replica implements ReadServer, OnApplicationBootstrap, OnModuleDest
 
   /**
    * Notes that a reader changed something or saw a change. Lists that are read afterwards contain
-   * all changes until now.
+   * all changes until now, also at the other workers of this instance as soon as they have the
+   * message, which usually arrives before the next request of the reader.
    */
   noteChange(reader: Reader): void {
-    this.changes[slotOf(reader)] = monotonicMs();
+    const slot = slotOf(reader);
+    this.changes[slot] = monotonicMs();
+    if (isWorker) cluster.worker?.send({ kind: 'changed', slot } satisfies ReaderChanged);
   }
 
   /**
