@@ -235,7 +235,7 @@ describe('roles and API keys in the console', () => {
     await page.getByLabel('Search roles').fill('yard');
     await linkOf(page, 'auditor').waitFor({ state: 'detached' });
     await sees(page, linkOf(page, 'night_watch'));
-    expect(page.url()).toContain('q=yard');
+    await page.waitForURL(/q=yard/);
   });
 
   it('keeps the longest names within the width of a phone', async () => {
@@ -297,7 +297,7 @@ describe('roles and API keys in the console', () => {
     expect(await listUsers(key)).toBe(401);
     await page.getByText('Active', { exact: true }).first().click();
     await linkOf(page, 'old script').waitFor({ state: 'hidden' });
-    expect(page.url()).toContain('active=true');
+    await page.waitForURL(/active=true/);
     await follow(page, 'nightly report', headingOf(page, 'nightly report'), expectAccessible);
   });
 

@@ -121,7 +121,7 @@ describe('the login and the account page of the console', () => {
     await expectAccessible(page);
     await submit(page, { 'Current password': password, 'New password': newPassword }, 'Change password');
     await headingOf(page, 'My account').waitFor();
-    expect(page.url()).toBe(subject.at('/account'));
+    await page.waitForURL(subject.at('/account'));
   });
 
   it('opens after an invited user sets a password on the page of the mailed link and logs in', async () => {
@@ -277,7 +277,7 @@ describe('the login and the account page of the console', () => {
     await subject.fillLogin(page, name, 'not the right password');
     await sees(page.getByRole('alert'), 'User name or password is wrong');
     await subject.logInOn(page, name, headingOf(page, 'My account'));
-    expect(page.url()).toBe(subject.at('/account'));
+    await page.waitForURL(subject.at('/account'));
     await page.reload();
     await userMenu(page).waitFor();
     const kept = 'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])';
@@ -350,7 +350,7 @@ describe('the login and the account page of the console', () => {
     await logInAgain(page);
     await sees(page, 'The session was ended.');
     expect(await liveSessions(other.user_id)).toEqual([]);
-    expect(page.url()).toBe(subject.at('/sessions'));
+    await page.waitForURL(subject.at('/sessions'));
     // This page sends no request, which would open the login dialog.
     await subject.goto(page, '/nowhere', headingOf(page, 'Page not found'));
     await subject.endSessions(user_id);
@@ -484,7 +484,7 @@ describe('the console below a base path, behind a proxy', () => {
     await subject.logInOn(page, adminEmail, headingOf(page, 'My account'));
     expect(await page.title()).toBe(`My account · ${PRODUCT_NAME} · <b>&`);
     await sees(page.getByRole('banner'), PRODUCT_NAME, '<b>&');
-    expect(page.url()).toBe(`${subject.url}/console/account`);
+    await page.waitForURL(`${subject.url}/console/account`);
     await page.reload();
     await headingOf(page, 'My account').waitFor();
     const [cookie] = await page.context().cookies();
@@ -493,7 +493,7 @@ describe('the console below a base path, behind a proxy', () => {
     await sees(page.getByRole('table'), adminEmail);
     await follow(page, /^My account$/, headingOf(page, 'My account'));
     await logOut(page);
-    expect(page.url()).toBe(`${subject.url}/console/login`);
+    await page.waitForURL(`${subject.url}/console/login`);
     expect({ outside, failed }).toEqual({ outside: [], failed: [] });
     // The link is no longer valid.
     await page.goto(`${subject.url}/auth/reset/${'x'.repeat(43)}`);

@@ -404,7 +404,7 @@ describe('bulk changes, imports and exports in the console', () => {
     expect(lines).toHaveLength(1_201);
     expect(lines[0]).toBe('\ufeffname\tcarrier_id');
     expect(lines.slice(1).every((line) => /^export-\d+\texport$/.test(line))).toBe(true);
-    expect(page.url()).toBe(subject.at('/users?carrier_id=export'));
+    await page.waitForURL(subject.at('/users?carrier_id=export'));
     expect((await fetch(file.url)).status).toBe(404);
     await subject.goto(page, '/users?deleted=true');
     await choose(page, 'Import and export', 'Export users…');

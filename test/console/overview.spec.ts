@@ -197,7 +197,7 @@ describe('the frame, the start page, the audit log and the sessions of the conso
     await rowOf(page, 'User created').first().waitFor({ state: 'detached' });
     await changed.waitFor();
     expect(await page.getByRole('row').count()).toBe(2);
-    expect(page.url()).toMatch(/\/audit\?request_id=[^&]+$/);
+    await page.waitForURL(/\/audit\?request_id=[^&]+$/);
   });
 
   it('shows values, filters and tabs unchanged if they look like object keys, times or texts (I4, I14)', async () => {
@@ -331,7 +331,7 @@ describe('the frame, the start page, the audit log and the sessions of the conso
     const types = await value.locator('option').evaluateAll((all) => all.map((one) => one.getAttribute('value')));
     expect(types.filter(Boolean).sort()).toEqual(Object.keys(eventCatalogue).sort());
     await click(page, 'Apply', 'Event is User created');
-    expect(page.url()).toBe(subject.at('/audit?event_type=user.created'));
+    await page.waitForURL(subject.at('/audit?event_type=user.created'));
     await page.getByRole('cell', { name: 'User created' }).first().waitFor();
     // The rows of the list before the filter stay until the new list arrives.
     await until(async () => (await page.getByRole('cell', { name: 'Login succeeded' }).count()) === 0);
@@ -412,7 +412,7 @@ describe('the frame, the start page, the audit log and the sessions of the conso
     });
     await search.fill(name);
     await page.keyboard.press('Enter');
-    expect(page.url()).toBe(subject.at('/account'));
+    await page.waitForURL(subject.at('/account'));
     arrive();
     await headingOf(page, name).waitFor();
   });
@@ -482,7 +482,7 @@ describe('the frame, the start page, the audit log and the sessions of the conso
     expect([await isActive(ended), await isActive(kept)]).toEqual([false, true]);
     await page.getByText('Ended', { exact: true }).click();
     await sees(phoneRow, 'Ended by a user');
-    expect(page.url()).toBe(subject.at('/sessions?state=ended'));
+    await page.waitForURL(subject.at('/sessions?state=ended'));
   });
 
   it('ends all sessions that match the filter after their number was typed, except the current one', async () => {

@@ -92,7 +92,7 @@ describe('users in the console', () => {
     // Suggestions may cover the button.
     await inputOf(page, 'Value').press('Enter');
     await gone('lovelace');
-    expect(page.url()).toBe(subject.at('/users?carrier_id=navy'));
+    await page.waitForURL(subject.at('/users?carrier_id=navy'));
     await page.reload();
     await linkOf(page, 'hopper').waitFor();
     await page.getByRole('columnheader', { name: 'E-mail address' }).getByRole('button').press('Enter');
@@ -116,7 +116,7 @@ describe('users in the console', () => {
       await page.keyboard.press('Enter');
     }
     await click(page, 'Apply', linkOf(page, 'lovelace'));
-    expect(page.url()).toBe(subject.at('/users?order_by=email&order_dir=asc&carrier_id_in=navy%2Cc1'));
+    await page.waitForURL(subject.at('/users?order_by=email&order_dir=asc&carrier_id_in=navy%2Cc1'));
     await addFilter('Attribute', {});
     await page.keyboard.press('Escape');
     await sees(page.locator('button:focus'), 'Add filter');
@@ -130,7 +130,7 @@ describe('users in the console', () => {
     await gone('hopper');
     await page.getByRole('radiogroup', { name: 'Show' }).getByText('Invited').click();
     await sees(page, 'Nothing matches');
-    expect(page.url()).toBe(subject.at('/users?q=love&status=invited'));
+    await page.waitForURL(subject.at('/users?q=love&status=invited'));
   });
 
   it('sends only changed fields, and shows both versions when another user saved first (I4)', async () => {
