@@ -11,6 +11,7 @@ const hints: Partial<Record<string, string>> = {
   'auth.reauthentication_required': 'Log in again, and set IDENTITY_KEY to the new access token.',
   'client.unexpected_response': 'Check IDENTITY_URL and its BASE_PATH.',
   'request.not_found': 'Check the id, and the BASE_PATH in IDENTITY_URL.',
+  'user.version_mismatch': 'Run `user show`, and repeat the command with `--if-version` and its version.',
 };
 
 /**
