@@ -141,7 +141,7 @@ async function end({ admin, user_id, ended, key, link, round }) {
   return [cursor, lost];
 }
 
-/** Walks from a restored database to a service that goes on, and checks that nothing came back. */
+/** Walks from a restored database to a running service, and checks that nothing came back. */
 async function recover(DATABASE_URL, { round, admin, ended, key, link }, cursors) {
   const { output } = await startService(DATABASE_URL);
   assert.equal(service, null, 'the service started on a restored database');

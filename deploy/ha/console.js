@@ -21,7 +21,7 @@ async function openConsole(url) {
 }
 
 /**
- * Moves between pages until the console waits for the service, and reports when it goes on.
+ * Moves between pages until the console waits for the service, and reports when it continues.
  * Writes pictures to `<prefix>-*.png`.
  * @param isOver returns whether the fault has ended
  */

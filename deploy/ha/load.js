@@ -15,7 +15,7 @@ const RARELY_MS = 3_000;
 let users = STAYING;
 let disabled = DISABLED_FROM;
 
-/** Requests of one fault, and what became of them. */
+/** The requests during one fault, and their results. */
 class Load {
   #isStopped = false;
   #pending = new Set();

@@ -34,7 +34,7 @@ export class SecondFactorService {
   ) {}
 
   /**
-   * Opens the session of a login after its second factor. Uses the challenge up.
+   * Opens the session of a login after its second factor. Consumes the challenge.
    * @throws request.invalid unless the request has exactly one second factor
    * @throws auth.challenge_invalid, auth.invalid_second_factor, auth.passkey_unknown
    * @throws auth.scope_exceeded, auth.too_many_attempts, service.overloaded

@@ -74,12 +74,12 @@ const workersForm = `must be a whole number from 1 to ${workersMax}, or auto`;
 
 const protocol = z.enum(['http/protobuf']).default('http/protobuf');
 
-/** The main variables of OpenTelemetry. Its packages read them, and all others, themselves. */
+/** The main variables of OpenTelemetry. Its packages read these and all others. */
 const traceSettings = {
   OTEL_EXPORTER_OTLP_ENDPOINT: webUrl
     .optional()
     .describe(
-      'URL of an OpenTelemetry collector, such as `http://collector:4318`, which gets the traces at `/v1/traces`; ' +
+      'Base URL of an OpenTelemetry collector, such as `http://collector:4318`; `/v1/traces` is appended; ' +
         'unset: no traces (docs/monitoring.md)',
     ),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: webUrl
@@ -105,8 +105,8 @@ const traceSettings = {
     ])
     .optional()
     .describe(
-      'Which traces are recorded: `parentbased_…` follows the caller and decides for all other requests; unset: ' +
-        'as `parentbased_always_on`, but only a tenth of the token checks that begin a trace is recorded',
+      'Sampler; `parentbased_…` follows the decision of the caller, if there is one; unset: ' +
+        '`parentbased_always_on`, but only a tenth of the token checks that begin a trace is recorded',
     ),
   OTEL_TRACES_SAMPLER_ARG: z
     .string()
