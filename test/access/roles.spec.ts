@@ -197,7 +197,7 @@ describe('roles', () => {
     expect(await stored()).toEqual(before);
   });
 
-  it('are changed by no Carrier User and no scoped System User, whatever their permissions (Z3)', async () => {
+  it('are changed by no Carrier User and no scoped System User, with any permissions (Z3)', async () => {
     const name = await add({ permissions: ['role:manage', 'role:read'] });
     const administrator = { ...system, roles: ['administrator'] };
     const scoped = await service.loginAs({ ...administrator, carrier_scope: ['c1'] });

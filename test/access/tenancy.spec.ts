@@ -89,7 +89,7 @@ describe('the scope and the identity of a caller', () => {
     });
   });
 
-  it('shows no user or session of another carrier in lists and previews, whatever the filter (Z5)', async () => {
+  it('shows no user or session of another carrier in lists and previews, with any filter (Z5)', async () => {
     const filters = `
       carrier_id=c2 carrier_id=C1 carrier_id_ne=c1 carrier_id_in=c1,c2 carrier_id_in=c2 carrier_id_isnull=true
       carrier_id_isnull=false user_type=system user_type_ne=carrier user_type_in=system,carrier status_ne=invited

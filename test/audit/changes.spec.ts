@@ -78,7 +78,7 @@ describe('the change feed', () => {
     return { items, cursor };
   }
 
-  it('misses, repeats and reorders no change, whatever transactions do meanwhile (C2)', async () => {
+  it('misses, repeats and reorders no change, with any concurrent transactions (C2)', async () => {
     await checkHistories(service, 25);
   });
 

@@ -98,7 +98,7 @@ describe('requirements about second factors', () => {
       expect(remembered.permissions).toContain('user:update');
     });
 
-    it("rejects a change of one's own time, or that of protected users or users outside the scope (M11)", async () => {
+    it('rejects a change of the time of the caller, protected users or users outside the scope (M11)', async () => {
       const operator = await service.loginAs({ user_type: 'system', roles: ['operator'] });
       const manager = await service.loginAs({ roles: ['carrier_administrator'] });
       const plain = await service.loginAs({ roles: ['carrier_user'] });

@@ -93,7 +93,7 @@ describe('the migration of a database', () => {
     expect(await contentOf(client)).toEqual(before);
   });
 
-  it('cannot be reverted after a restore, whose changes would be numbered before earlier ones', async () => {
+  it('cannot be reverted after a restore, because new changes would be numbered before earlier ones', async () => {
     await dataSource.runMigrations();
     await client.query('select feed_continue()');
     await expect(dataSource.undoLastMigration()).rejects.toThrow('the change feed continues after a restore');
