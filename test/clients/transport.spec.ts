@@ -26,7 +26,7 @@ const failureOf = (promise: PromiseLike<unknown>): Promise<IdentityError> =>
   );
 
 describe('requests of the client', () => {
-  const server = createServer((request, response) => void respond(request, response));
+  const server = createServer((request, response) => void respond(request, response).catch(() => undefined));
   const received: Received[] = [];
   /** The next answers: a status with a body and headers, or a fault. */
   let answers: ([status: number, body?: object | string, headers?: Record<string, string>] | 'cut' | 'hang')[] = [];

@@ -19,7 +19,7 @@ describe('the jobs of several instances', () => {
   const received: string[] = [];
   beforeAll(async () => {
     cluster = await Cluster.create();
-    slow = createServer((socket) => void converse(socket)).listen(0, '127.0.0.1');
+    slow = createServer((socket) => void converse(socket).catch(() => undefined)).listen(0, '127.0.0.1');
     await once(slow, 'listening');
     slowUrl = `smtp://127.0.0.1:${(slow.address() as AddressInfo).port}`;
   });
@@ -28,6 +28,7 @@ describe('the jobs of several instances', () => {
     slow.close();
   });
 
+  /** Responds to an instance. Fails with the connection if the instance is killed. */
   async function converse(socket: Socket): Promise<void> {
     socket.on('error', () => undefined);
     const respond = (line: string) => delay(responseMs).then(() => socket.write(`${line}\r\n`));
