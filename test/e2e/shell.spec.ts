@@ -9,7 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { type Ended, runBuilt, spawnBuilt } from '../support/process/built-program';
 import { createKey, type TestKey } from '../support/data/keys';
-import { TestService } from '../support/service';
+import { adminEmail, TestService } from '../support/service';
 import { TcpProxy } from '../support/network/tcp-proxy';
 import { until } from '../support/until';
 
@@ -126,6 +126,25 @@ describe('the command line', () => {
     expect(rotated.stdout).toMatch(/^cik_[\w-]+\n$/);
     expect((await service.get('/user/list', { token: rotated.stdout.trim() })).status).toBe(200);
     expect((await service.get('/user/list', { token: old })).status).toBe(401);
+  });
+
+  it('lists and revokes suspended API keys by name', async () => {
+    const { key_id } = await createKey(service, ['user:read'], { name: 'suspended' });
+    await service.rows('update keys set suspended_at = now() where key_id = $1', [key_id]);
+    const listed = () => json('key', 'list');
+    expect(await listed()).toContainEqual(
+      expect.objectContaining({ name: 'suspended', suspended_at: expect.any(String) }),
+    );
+    expect((await identity(['key', 'revoke', 'suspended', '--yes'])).code).toBe(0);
+    expect(await listed()).not.toContainEqual(expect.objectContaining({ key_id }));
+  });
+
+  it('does not report success if the caller may not end the sessions of the user', async () => {
+    const weak = await createKey(service, ['user:read', 'session:read', 'session:revoke']);
+    const { code, stdout, stderr } = await identity(['session', 'end', '--user', adminEmail], {
+      IDENTITY_KEY: weak.key,
+    });
+    expect([code, stdout, stderr]).toEqual([4, '', expect.stringContaining('a role that you may not grant')]);
   });
 
   it('lists the candidates if a name is not unique', async () => {

@@ -4,7 +4,7 @@ import { command, inSeconds, isId, list, only, pageOf, type ShellCommand } from 
 import { cell, confirm, fields, note, safe } from './output';
 import { findUser } from './users';
 
-const keyColumns = ['name', 'active', 'expires_at', 'last_used_at', 'permissions', 'key_id'] as const;
+const keyColumns = ['name', 'active', 'suspended_at', 'expires_at', 'last_used_at', 'permissions', 'key_id'] as const;
 const blockColumns = ['network', 'expires_at', 'reason', 'created_at', 'address_block_id'] as const;
 const operationColumns = [
   'operation_id',
@@ -33,6 +33,12 @@ export const accessCommands: ShellCommand[] = [
       }
       const { user_id, name } = await findUser(identity, user);
       const json = await identity.sessions.deleteAll({ user_id }, { repeatable: true });
+      // The API skips sessions that the caller may not end.
+      if (json.ended === 0 && (await identity.sessions.list({ user_id, active: true })).items.length > 0)
+        throw new CommandError(
+          'denied',
+          `No session of ${name} ended: the user has a role that you may not grant, or the session is your own.`,
+        );
       return { json, text: `Ended sessions of ${safe(name)}: ${json.ended}` };
     },
   ),
@@ -57,7 +63,7 @@ export const accessCommands: ShellCommand[] = [
     },
   ),
   command('key list', 'list API keys', '--all', ['all', 'limit'], ({ identity, options }) =>
-    list(identity.keys.list({ ...(!options.all && { active: true }), ...pageOf(options) }), options, keyColumns),
+    list(identity.keys.list({ ...(!options.all && remaining()), ...pageOf(options) }), options, keyColumns),
   ),
   command('key revoke <key>', 'revoke an API key', 'billing', ['yes'], async ({ identity, options }, text) => {
     const { key_id, name } = await findKey(identity, text);
@@ -106,8 +112,13 @@ export const accessCommands: ShellCommand[] = [
   ),
 ];
 
+/** Returns a filter of API keys that have not ended. They may be suspended. */
+function remaining(): { revoked_at_isnull: boolean; expires_at_gt: string } {
+  return { revoked_at_isnull: true, expires_at_gt: inSeconds(0).toISOString() };
+}
+
 async function findKey(identity: Identity, text: string): Promise<{ key_id: string; name: string }> {
-  const filter = isId(text) ? { key_id: text } : { name: text, active: true };
+  const filter = isId(text) ? { key_id: text } : { name: text, ...remaining() };
   const { items } = await identity.keys.list({ ...filter, count: 'none' });
   return only(items, 'key_id', `API key ${text}`, keyColumns);
 }
