@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Client, escapeIdentifier } from 'pg';
 import { Cluster } from '../support/process/cluster';
 import { Mailbox } from '../support/network/mailbox';
@@ -117,10 +118,15 @@ describe('a service whose database fails', () => {
   });
 
   it('responds with 503 while the database is gone, is not ready, and recovers (F4)', async () => {
+    const webhookFaults = () => service.output.match(/"webhooks: /g)?.length ?? 0;
+    const before = webhookFaults();
     await proxy.cut();
     for (let round = 0; round < 2; round++)
       for (const answer of [...(await all()), await ready()]) expectUnavailable(answer);
     expect(await service.get('/health/live')).toMatchObject({ status: 200, body: { status: 'ok' } });
+    // Webhooks are polled four times a second.
+    await delay(1_500);
+    expect(webhookFaults() - before).toBeLessThanOrEqual(3);
     await expectRecovery();
   });
 
