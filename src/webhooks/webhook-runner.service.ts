@@ -76,8 +76,8 @@ export class WebhookRunner implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly underWay = new Set<Promise<void>>();
   private timer: NodeJS.Timeout | undefined;
   private stopping = false;
-  /** of the last claim, so that an outage is logged once */
-  private fault: string | null = null;
+  /** whether the last claim failed, so that an outage is logged once */
+  private failing = false;
 
   constructor(
     private readonly runs: WebhookRunsRepository,
@@ -123,11 +123,10 @@ export class WebhookRunner implements OnApplicationBootstrap, OnModuleDestroy {
       const free = { active: this.active.free, failing: this.slow.free };
       const claimedAt = monotonicMs();
       for (const webhook of await this.runs.claim(free)) this.start(webhook, claimedAt);
-      this.fault = null;
+      this.failing = false;
     } catch (error) {
-      const fault = String(error);
-      if (fault !== this.fault) this.logger.warn(`webhooks: ${fault}`);
-      this.fault = fault;
+      if (!this.failing) this.logger.warn(`webhooks: ${String(error)}`);
+      this.failing = true;
     }
   }
 

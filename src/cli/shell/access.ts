@@ -37,7 +37,7 @@ export const accessCommands: ShellCommand[] = [
       if (json.ended === 0 && (await identity.sessions.list({ user_id, active: true })).items.length > 0)
         throw new CommandError(
           'denied',
-          `No session of ${name} ended: the user has a role that you may not grant, or the session is your own.`,
+          `No session of ${safe(name)} ended: the user has a role that you may not grant, or the session is your own.`,
         );
       return { json, text: `Ended sessions of ${safe(name)}: ${json.ended}` };
     },
