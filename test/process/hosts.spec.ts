@@ -62,11 +62,21 @@ describe('a service with several hosts in DATABASE_URL', () => {
     ]);
   });
 
-  it('does not start on an old primary that still accepts writes (F40)', async () => {
-    const other = await start(servers.primary, servers.standby);
+  it('uses no old primary that still accepts writes, not even while the new one restarts (F40)', async () => {
+    const proxy = await TcpProxy.start(servers.standby);
+    const other = await start(servers.primary, proxy.url);
     others.push(other);
     await other.login(adminEmail);
+    await proxy.cut();
+    const login = async () => (await other.post('/auth/login', { body: { login: adminEmail, password } })).status;
+    const statuses: number[] = [];
+    for (let n = 0; n < 10; n++) statuses.push(await login());
+    expect(statuses).toEqual(Array(10).fill(503));
     expect(await connectedTo(servers.primary)).toEqual([]);
+    await proxy.restore();
+    await until(async () => (await login()) === 200);
+    await other.kill();
+    await proxy.cut();
   });
 
   it('starts although a host accepts connections and never responds (F7)', async () => {

@@ -1,5 +1,6 @@
 import { Client } from 'pg';
 import { firstOf } from '../../http/errors/database-error';
+import { monotonicMs } from '../clock';
 import { within } from '../within';
 import { hostUrls } from '../config/host-urls';
 
@@ -20,12 +21,17 @@ const timelineSql = `
     when current_setting('transaction_read_only') = 'off' then left(pg_walfile_name(pg_current_wal_lsn()), 8)
   end as timeline`;
 
+/** Time for a primary to restart, during which no primary with an older timeline is used. */
+const restartMs = 60_000;
+/** The newest timeline of a primary, and when one last responded with it. */
+let newest = { timeline: 0, seenAt: 0 };
 /** The primaries that were found last, or are being found, by URL. */
 const found = new Map<string, Promise<Primary>>();
 
 /**
  * Returns the primary among the hosts of a URL, without a query if it is known.
- * An old primary that still accepts writes has an older timeline, and is not chosen.
+ * An old primary that still accepts writes has an older timeline, and is not chosen, not even while
+ * the new one restarts.
  */
 export function primaryOf(url: string): Promise<Primary> {
   const known = found.get(url);
@@ -60,8 +66,8 @@ export async function findPrimary(urls: string[]): Promise<Primary> {
   await Promise.any(probes).catch(() => undefined);
   const answers = await Promise.allSettled(probes.map((each) => within<Primary | null>(graceMs, each, () => null)));
   const primaries = answers.flatMap((answer) => (answer.status === 'fulfilled' ? (answer.value ?? []) : []));
-  const [newest] = primaries.sort((one, other) => other.timeline - one.timeline);
-  if (newest !== undefined) return newest;
+  const [first] = primaries.sort((one, other) => other.timeline - one.timeline);
+  if (first !== undefined) return first;
   const faults = answers.flatMap((answer) => (answer.status === 'rejected' ? [answer.reason as Error] : []));
   const { code } = faults[0] as NodeJS.ErrnoException;
   throw Object.assign(new Error(faults.map(({ message }) => message).join('; ')), { code });
@@ -81,16 +87,20 @@ async function probe(url: string): Promise<Primary> {
   });
   client.on('error', () => undefined);
   const { host, port } = client;
+  let timeline: number;
   try {
     await client.connect();
     const { rows } = await client.query<{ timeline: string | null }>(timelineSql);
-    const timeline = rows[0]?.timeline;
-    if (typeof timeline === 'string') return { host, port, timeline: Number.parseInt(timeline, 16) };
+    timeline = Number.parseInt(rows[0]?.timeline ?? '', 16);
   } catch (error) {
     const { message, code } = firstOf(error);
     throw faultOf(`${host}:${port}`, message, code);
   } finally {
     client.end().catch(() => undefined);
   }
-  throw faultOf(`${host}:${port}`, 'is read-only', '25006');
+  const isOld = timeline < newest.timeline && monotonicMs() - newest.seenAt < restartMs;
+  if (isOld || Number.isNaN(timeline))
+    throw faultOf(`${host}:${port}`, isOld ? 'is an old primary' : 'is read-only', '25006');
+  newest = { timeline, seenAt: monotonicMs() };
+  return { host, port, timeline };
 }
