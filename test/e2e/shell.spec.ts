@@ -78,12 +78,17 @@ describe('the command line', () => {
     expect(events).toEqual(Array(2).fill({ actor_id: key.key_id, ip: '127.0.0.1' }));
   });
 
-  it('blocks a network, and removes the block by its network', async () => {
+  it('blocks a network, and removes exactly the block of a network', async () => {
     const add = ['address-block', 'add', '203.0.113.0/24', '--for', '2h', '--reason', 'spraying'];
     expect((await identity(add)).stdout).toMatch(/^Logins from 203\.0\.113\.0\/24 are rejected until /);
     const [{ expires_at }] = await json('address-block', 'list');
     expect((Date.parse(expires_at) - Date.now()) / 3_600_000).toBeCloseTo(2, 1);
-    expect((await identity(['address-block', 'remove', '203.0.113.0/24'])).code).toBe(0);
+    await identity(['address-block', 'add', '203.0.113.7']);
+    const remove = (network: string) => identity(['address-block', 'remove', network]);
+    expect((await remove('203.0.113.0/24')).code).toBe(0);
+    // A block of a smaller network.
+    expect((await remove('203.0.113.0/24')).code).toBe(3);
+    expect((await remove('203.0.113.7')).code).toBe(0);
     expect(await json('address-block', 'list')).toEqual([]);
   });
 

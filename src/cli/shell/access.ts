@@ -104,8 +104,12 @@ export const accessCommands: ShellCommand[] = [
     [],
     async ({ identity }, text) => {
       const filter = isId(text) ? { address_block_id: text } : { network: text };
-      const { items } = await identity.addressBlocks.list({ ...filter, count: 'none' });
-      const json = only(items, 'address_block_id', `address block ${text}`, blockColumns);
+      const size = text.split('/')[1];
+      const found = [];
+      // The filter also finds the blocks of smaller networks.
+      for await (const block of identity.addressBlocks.list({ ...filter, per_page: 500, count: 'none' }))
+        if (size === undefined || block.network.endsWith(`/${size}`)) found.push(block);
+      const json = only(found, 'address_block_id', `address block ${text}`, blockColumns);
       await identity.addressBlocks.delete(json.address_block_id);
       return { json, text: `The block of ${json.network} is removed.` };
     },
