@@ -169,6 +169,7 @@ describe('the command line', () => {
       [2, /^error: unknown command 'usr'/, ['usr']],
       [2, /^error: missing required argument 'text'/, ['user', 'find']],
       [2, /Expected a whole number from 1 to 10000/, ['user', 'find', 'a', '--limit', '0']],
+      [2, /Expected a duration/, ['address-block', 'add', '203.0.113.7', '--for', '9999999d']],
       [2, /^Set IDENTITY_URL/, ['key', 'list'], { IDENTITY_URL: 'identity.example.net' }],
       [2, /^Set IDENTITY_KEY or IDENTITY_KEY_FILE, not both/, ['key', 'list'], { IDENTITY_KEY_FILE: '/x' }],
       [3, /^There is no user nobody\.\n$/, ['user', 'show', 'nobody']],

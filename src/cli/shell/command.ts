@@ -107,7 +107,7 @@ function integer(min: number, max = Number.MAX_SAFE_INTEGER): (text: string) => 
 }
 
 function seconds(text: string): number {
-  const [, count, unit = ''] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
+  const [, count, unit = ''] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
   const factor = secondsPer[unit];
   if (factor === undefined) throw new InvalidArgumentError('Expected a duration such as 30m, 24h or 7d.');
   return Number(count) * factor;
