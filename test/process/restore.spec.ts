@@ -46,7 +46,10 @@ describe('a database that was copied to another server', () => {
   const login = () => service.post('/auth/login', { body: { login: adminEmail, password } });
   const cursor = async ({ token } = service.admin) =>
     (await service.get('/user/list?per_page=1', { token })).body.changes_cursor as string;
-  const follow = (after: string, { token } = service.admin) => service.get(`/change/list?after=${after}`, { token });
+  const follow = (after: string, { token } = service.admin) =>
+    service.get(`/change/list?after=${after}&type_in=user.created`, { token });
+  const created = async (after: string) =>
+    ((await follow(after)).body.items as { target_id: string }[]).map(({ target_id }) => target_id);
 
   it('ends what the backup brought back, and only then serves requests (F36)', async () => {
     const body = { url: receiver.url('/hook'), type_in: ['user.created'] };
@@ -59,7 +62,10 @@ describe('a database that was copied to another server', () => {
     const { key } = await createKey(service, ['user:read']);
     const after = await cursor();
     const { keys } = (await service.get('/.well-known/jwks.json')).body;
-    await until(() => receiver.of('/hook').length === 2);
+    // A transaction of another test on the same server can hold the feed back. A webhook that is
+    // created meanwhile also gets earlier changes.
+    const isReceived = (id: string) => receiver.received.some(({ json }) => json.data['target_id'] === id);
+    await until(() => [user, protectedUser].every(({ user_id }) => isReceived(user_id)));
 
     await copy();
     expect((await service.get('/user', user)).status).toBe(503);
@@ -86,9 +92,9 @@ describe('a database that was copied to another server', () => {
     expect((await follow(after)).body).toMatchObject({ status: 410, code: 'change.cursor_expired' });
     const next = await cursor();
     const { user_id } = await service.createUser();
-    await until(() => receiver.received.some(({ json }) => json.data['target_id'] === user_id));
-    await until(async () => (await follow(next)).body.items.length > 0);
-    expect((await follow(next)).body.items).toMatchObject([{ type: 'user.created', target_id: user_id }]);
+    await until(() => isReceived(user_id));
+    await until(async () => (await created(next)).length > 0);
+    expect(await created(next)).toEqual([user_id]);
     const { body: log } = await service.get('/audit/list?event_type=database.restored', service.admin);
     expect(log.items).toMatchObject([{ changes: { links: { after: 1 }, keys: { after: 1 } } }]);
   });
@@ -99,9 +105,7 @@ describe('a database that was copied to another server', () => {
     expect(await afterRestore('--nothing-lost')).toMatchObject({ code: 0, stderr: '' });
     await service.until(async () => (await service.get('/user', service.admin)).status === 200);
     const { user_id } = await service.createUser();
-    // Transactions of other tests on the same server may hold the feed back.
-    await until(async () => (await follow(after)).body.items.length > 0);
-    expect((await follow(after)).body.items.at(-1)).toMatchObject({ type: 'user.created', target_id: user_id });
+    await until(async () => (await created(after)).includes(user_id));
   });
 });
 
